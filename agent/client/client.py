@@ -24,7 +24,8 @@ from trio_websocket import (
 
 from ..config import CLOSE_TIMEOUT
 from ..errors import AgentError, CannotConnect, WireClosed
-from ..protocol.asyncapi import SUBPROTOCOL
+from ..protocol.audio import VOICE_SUBPROTOCOL
+from ..protocol.kinds import SUBPROTOCOL
 from ..protocol.url import parse_server_url
 
 DEFAULT_URL = "ws://127.0.0.1:8787/ws"
@@ -84,14 +85,34 @@ class Client:
         except ConnectionClosed as closed:
             raise WireClosed(_close_code(closed)) from None
 
-    async def next_frame(self) -> Frame:
-        """Return the next frame; raises `WireClosed`, with the server's close code, when there is none."""
+    async def listen(self, on: bool, echo_cancelled: bool = False) -> None:
+        """Have the audio heard that `send_raw` sends from here on, or, with `on` false, no more.
+
+        `echo_cancelled`: the audio is without the server's own voice. Audio is PCM, 16-bit little-endian, mono, 16 kHz,
+        20 to 100 ms a message.
+        """
+        await self.send({"type": "listen", "on": on, "echoCancelled": echo_cancelled})
+
+    async def played(self, seq: int) -> None:
+        """Say that the audio of the `speech` frame `seq` was played to its end."""
+        await self.send({"type": "played", "seq": seq})
+
+    async def next_message(self) -> Frame | bytes:
+        """Return the next frame, or the next audio as bytes; raises `WireClosed`, with the server's close code."""
         try:
             message = await self._connection.get_message()
         except ConnectionClosed as closed:
             raise WireClosed(_close_code(closed)) from None
+        if isinstance(message, bytes):
+            return message
         frame: Frame = json.loads(message)
         return frame
+
+    async def next_frame(self) -> Frame:
+        """Return the next frame, past any audio; raises `WireClosed`, with the server's close code."""
+        while isinstance(message := await self.next_message(), bytes):
+            pass
+        return message
 
     async def ping(self) -> None:
         """Wait for the answer to a ping; frames sent before that answer are here then. Raises `WireClosed`."""
@@ -119,15 +140,16 @@ async def connect(
     token: str | None = None,
     token_as: TokenAs = "header",
     visitor: str | None = None,
+    voice: bool = False,
 ) -> AsyncGenerator[Client, None]:
     """Open a session at `url` (ws, wss, http or https; the path defaults to /ws) and close it afterwards.
 
     `token`: sent as a Bearer header, or as browsers must as a second subprotocol. `visitor`: the secret of a client
-    without a user's token, sent as a further subprotocol. Raises `CannotConnect`, and `agent.errors.UsageError` for an
-    invalid URL.
+    without a user's token, sent as a further subprotocol. `voice`: offer to send and to take audio. Raises
+    `CannotConnect`, and `agent.errors.UsageError` for an invalid URL.
     """
     stream, host, path = await open_stream(url)
-    async with connect_over(stream, host, path, token, token_as, visitor) as client:
+    async with connect_over(stream, host, path, token, token_as, visitor, voice) as client:
         yield client
 
 
@@ -158,12 +180,13 @@ async def connect_over(
     token: str | None = None,
     token_as: TokenAs = "header",
     visitor: str | None = None,
+    voice: bool = False,
 ) -> AsyncGenerator[Client, None]:
     """Open a session over a connected stream, with `host` as its Host header, and close both afterwards.
 
     Raises `CannotConnect`. On cancel the stream is dropped without a closing handshake.
     """
-    offered = [SUBPROTOCOL]
+    offered = [VOICE_SUBPROTOCOL, SUBPROTOCOL] if voice else [SUBPROTOCOL]
     headers = []
     if token is not None and token_as == "subprotocol":
         offered.append(f"bearer.{token}")

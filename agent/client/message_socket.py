@@ -25,7 +25,7 @@ from wsproto.events import (
 from wsproto.utilities import ProtocolError
 
 from ..errors import CannotConnect
-from ..protocol.asyncapi import SUBPROTOCOL
+from ..protocol.kinds import SUBPROTOCOL
 
 WRITE_TIMEOUT = 10.0  # seconds in which the server takes a message
 CLOSE_TIMEOUT = 2.0

@@ -79,6 +79,7 @@ class Errors:
     unknown_answer: str
     feedback_off: str
     feedback_failed: str
+    voice_failed: str
     unknown_story: str
     no_story: str
     stale_choice: str
@@ -249,6 +250,21 @@ class MemoryTexts:
     type: Types
     status: Statuses
     decide: Decisions
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceTexts:
+    """The buttons to talk and to listen, and the reasons where one does nothing.
+
+    `no_microphone`: the browser has none that the page may use. `refused`: the user has not allowed it. `failed`: an
+    answer could not be spoken to its end.
+    """
+
+    talk: str
+    listen: str
+    no_microphone: str
+    refused: str
+    failed: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -450,5 +466,6 @@ class PageTexts:
     reasons: Mapping[str, str]
     memory: MemoryTexts
     feedback: FeedbackTexts
+    voice: VoiceTexts
     embed: EmbedTexts
     threads: ThreadTexts

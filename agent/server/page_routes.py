@@ -40,6 +40,7 @@ _ASSETS = {
     "story.css": "text/css; charset=utf-8",
     "style.css": "text/css; charset=utf-8",
     "icon.svg": "image/svg+xml",
+    "microphone.js": "text/javascript; charset=utf-8",
 }
 """The files that browsers load; each script with all modules that it imports, as one file."""
 _GENERATED: Mapping[str, Callable[[], bytes]] = {
@@ -70,7 +71,8 @@ class PageContents:
     language; None while they are not known yet. `name`: the page's title. `greeting`: its first text. `logo`: its
     image. `quotes`: no language model is set, and the page says so. `guests`: whether a visitor without a token may
     chat. `remembers`: the server keeps conversations. `leaves_copies`: forgotten words stay in a database server's
-    backups. `trouble` returns the trouble of a server that still welcomes clients, or "".
+    backups. `voice`: the abilities of the server's voice, "hears" and "speaks". `trouble` returns the trouble of a
+    server that still welcomes clients, or "".
     """
 
     asyncapi: bytes
@@ -86,6 +88,7 @@ class PageContents:
     guests: bool = True
     remembers: bool = False
     leaves_copies: bool = False
+    voice: tuple[str, ...] = ()
     trouble: Callable[[], str] = lambda: ""
 
 
@@ -207,6 +210,7 @@ def _page(contents: PageContents) -> bytes:
         "quotes": "yes" if contents.quotes else "",
         "memory": "yes" if contents.remembers else "",
         "copies": "yes" if contents.leaves_copies else "",
+        "voice": " ".join(contents.voice),
         "logo": "/logo" if contents.logo is not None else "",
     }
     for field, value in values.items():

@@ -31,6 +31,8 @@ _FLAGS = [
     "--disable-quic",
     "--disable-background-networking",
     "--disable-sync",
+    "--use-fake-device-for-media-stream",
+    "--autoplay-policy=no-user-gesture-required",
 ]
 _OURS = re.compile(r"(?:https?|wss?)://(?:127\.0\.0\.1|localhost)[:/]|data:|blob:|about:")
 
@@ -50,9 +52,9 @@ def launch() -> Iterator["Browser"]:
 
 
 @contextmanager
-def serve_read(folder: Path, *arguments: str) -> Iterator[str]:
+def serve_read(folder: Path, *arguments: str, module: str = "agent") -> Iterator[str]:
     """Start a server of the documents in `kb/`; yield its address once it has read them."""
-    with serve(folder, *arguments) as (_, port):
+    with serve(folder, *arguments, module=module) as (_, port):
         address = f"http://127.0.0.1:{port}/"
         until = monotonic() + READY
         while httpx.get(f"{address}readyz").status_code != 200:

@@ -37,9 +37,9 @@ def environment() -> dict[str, str]:
     return kept | {"PYTHONPATH": str(ROOT)}
 
 
-def command(*arguments: str) -> list[str]:
-    """Return the command line of `agent` with these arguments."""
-    return [sys.executable, "-m", "agent", *arguments]
+def command(*arguments: str, module: str = "agent") -> list[str]:
+    """Return the command line of `agent`, or of another module, with these arguments."""
+    return [sys.executable, "-m", module, *arguments]
 
 
 def run(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -58,13 +58,13 @@ def run(folder: Path, *arguments: str, **variables: str) -> subprocess.Completed
 
 @contextmanager
 def serve(
-    folder: Path, *arguments: str, kb: Path = KB, port: int = 0
+    folder: Path, *arguments: str, kb: Path = KB, port: int = 0, module: str = "agent"
 ) -> Iterator[tuple["subprocess.Popen[str]", int]]:
     """Start a server, by default on a free port; yield its process and port once it has said where it is."""
     with (
         (folder / "log").open("w", encoding="utf-8") as log,
         subprocess.Popen(
-            command("serve", "--port", str(port), "--kb", str(kb), *arguments),
+            command("serve", "--port", str(port), "--kb", str(kb), *arguments, module=module),
             cwd=folder,
             env=environment(),
             stdout=subprocess.PIPE,

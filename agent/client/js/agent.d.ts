@@ -132,11 +132,16 @@ export class Connection {
       opened?: () => void;
       received: (frame: Record<string, any>) => void;
       ended: (event: { code: number; reason: string }) => void;
+      /** Takes the server's voice: PCM, 16-bit little-endian, mono, 16 kHz. */
+      sounded?: (audio: ArrayBuffer) => void;
       WebSocket?: unknown;
     },
   );
   readonly isOpen: boolean;
-  open(token?: string | null, visitor?: string | null): void;
+  /** `voice`: whether to talk and listen, with a server that does. */
+  open(token?: string | null, visitor?: string | null, voice?: boolean): void;
   send(frame: object): void;
+  /** Sends 20 to 100 ms of audio, in the form that `sounded` takes. */
+  sendAudio(audio: ArrayBuffer): void;
   close(): void;
 }

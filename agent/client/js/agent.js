@@ -46,22 +46,29 @@ export function retryDelay({ reason }, attempts) {
 }
 
 export class Connection {
-  // opened(); received(frame); ended(event), with the `code` and `reason` of the close.
-  constructor(url, { opened = () => {}, received, ended, WebSocket = globalThis.WebSocket }) {
-    Object.assign(this, { url, opened, received, ended, WebSocket });
+  // opened(); received(frame); ended(event), with the `code` and `reason` of the close; sounded(audio), of the server's
+  // voice: an ArrayBuffer of PCM, 16-bit little-endian, mono, 16 kHz.
+  constructor(url, { opened = () => {}, received, ended, sounded = () => {}, WebSocket = globalThis.WebSocket }) {
+    Object.assign(this, { url, opened, received, ended, sounded, WebSocket });
     this.socket = null;
   }
 
-  // Throws where the token or the visitor's secret cannot be sent.
-  open(token, visitor) {
-    const protocols = ["agent.v1"];
+  // voice: whether to speak and listen, with a server that does. Throws where the token or the visitor's secret cannot be
+  // sent.
+  open(token, visitor, voice = false) {
+    const protocols = voice ? ["agent.voice.v1", "agent.v1"] : ["agent.v1"];
     if (token) protocols.push(`bearer.${token}`);
     if (visitor) protocols.push(`visitor.${visitor}`);
     const socket = new this.WebSocket(socketUrl(this.url), protocols);
     this.socket = socket;
+    socket.binaryType = "arraybuffer";
     socket.addEventListener("open", () => this.opened());
     socket.addEventListener("message", ({ data }) => {
       if (socket !== this.socket) return;
+      if (data instanceof ArrayBuffer) {
+        this.sounded(data);
+        return;
+      }
       let frame = null;
       try {
         if (data.length <= MESSAGE_MOST) frame = JSON.parse(data);
@@ -85,6 +92,11 @@ export class Connection {
   // Send a frame, if there is a connection.
   send(frame) {
     if (this.isOpen) this.socket.send(JSON.stringify(frame));
+  }
+
+  // Send a frame of audio, in the form that `sounded` gets it; 20 to 100 ms.
+  sendAudio(audio) {
+    if (this.isOpen) this.socket.send(audio);
   }
 
   close() {

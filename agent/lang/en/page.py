@@ -23,6 +23,7 @@ from ..page import (
     Types,
     UploadErrors,
     UploadTexts,
+    VoiceTexts,
 )
 
 PAGE = PageTexts(
@@ -180,6 +181,7 @@ PAGE = PageTexts(
         unknown_answer="The server does not have this answer any more. Ask again, then rate the new answer.",
         feedback_off="The server keeps no feedback.",
         feedback_failed="It could not be kept just now. Press the thumb again in a moment.",
+        voice_failed="You could not be heard. Press Talk again, or type instead.",
         unknown_story="There is no such story. Choose one on the shelf.",
         no_story="No story is open. Choose one on the shelf.",
         stale_choice="The story has gone on since that was offered. Choose again, or write what should happen.",
@@ -305,6 +307,13 @@ PAGE = PageTexts(
             unblock="Unblock",
             reopen="Propose again",
         ),
+    ),
+    voice=VoiceTexts(
+        talk="Talk",
+        listen="Listen",
+        no_microphone="This page cannot use a microphone: there is none, or it needs HTTPS. Type instead.",
+        refused="The browser keeps the microphone from this page. Allow it there, or type instead.",
+        failed="The answer could not be spoken to its end. It stands here in full.",
     ),
     embed=EmbedTexts(
         unread="a new answer",

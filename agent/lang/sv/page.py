@@ -23,6 +23,7 @@ from ..page import (
     Types,
     UploadErrors,
     UploadTexts,
+    VoiceTexts,
 )
 from .reasons import REASONS
 
@@ -183,6 +184,7 @@ PAGE = PageTexts(
         unknown_answer="Servern har inte kvar det svaret. Fråga igen och betygsätt det nya svaret.",
         feedback_off="Servern sparar inga omdömen.",
         feedback_failed="Det kunde inte sparas just nu. Tryck på tummen igen om en stund.",
+        voice_failed="Du kunde inte höras. Tryck på Tala igen, eller skriv i stället.",
         unknown_story="Det finns ingen sådan berättelse. Välj en på hyllan.",
         no_story="Ingen berättelse är öppen. Välj en på hyllan.",
         stale_choice="Berättelsen har gått vidare sedan det erbjöds. Välj igen, eller skriv vad som ska hända.",
@@ -308,6 +310,13 @@ PAGE = PageTexts(
             unblock="Inte hindrat",
             reopen="Föreslå igen",
         ),
+    ),
+    voice=VoiceTexts(
+        talk="Tala",
+        listen="Lyssna",
+        no_microphone="Sidan kan inte använda någon mikrofon: det finns ingen, eller så behövs HTTPS. Skriv i stället.",
+        refused="Webbläsaren ger inte sidan mikrofonen. Tillåt det där, eller skriv i stället.",
+        failed="Svaret kunde inte läsas upp till slut. Det står här i sin helhet.",
     ),
     embed=EmbedTexts(
         unread="ett nytt svar",

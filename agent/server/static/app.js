@@ -15,15 +15,17 @@ import { endProgress, showProgress } from "/static/progress.js";
 import { beginStates, light, refreshReadiness } from "/static/states.js";
 import { beginUploads, speakUploads } from "/static/uploads.js";
 import { visitor } from "/static/visitor.js";
+import { beginVoice, silence, sounded, speakVoice, voiceFrames, voiceLost, voiceWelcome, wantsVoice } from "/static/voice.js";
 
 const byId = (id) => document.getElementById(id);
 const question = byId("question");
 
-const connection = new Connection(location.origin, { opened: showState, received, ended: disconnected });
+const connection = new Connection(location.origin, { opened: showState, received, ended: disconnected, sounded });
 let attempts = 0;
 let retryAt = 0; // when the next attempt to connect begins
 let retry = 0; // its timer
 const FAULT = /report fault ([\w-]{1,64})\./; // in an error: the id of a line of the server's log
+let wantsAnew = false; // the connection is to be replaced, once nothing is in progress
 let asleep = false; // closed because nothing was asked; the person's next move connects again
 let token = sessionStorage.getItem("token");
 let counter = 0;
@@ -41,6 +43,7 @@ function speak() {
   speakThreads();
   refresh();
   speakUploads();
+  speakVoice();
   question.placeholder = words().question;
   if (name) document.querySelector("h1").textContent = name;
   document.title = name || words().title;
@@ -99,15 +102,21 @@ function note(text) {
 
 function ask(text) {
   const id = `m${++counter}`;
-  followAgain();
-  noteMessage(id, text);
+  showTurn(id, text);
   const message = { type: "message", id, text, progress: true };
   if (language.value) message.lang = language.value;
+  send(message);
+  return id;
+}
+
+// Show a message, and the place of its answer.
+function showTurn(id, text) {
+  followAgain();
+  noteMessage(id, text);
   show.mine(kept.add({ kind: "mine", text }));
   const queued = state() === "executing";
   turns.set(id, { ...show.answer(kept.add({ kind: "answer", text: "" })), queued, message: id, asked: text });
-  send(message);
-  return id;
+  showState();
 }
 
 // Ask, and return the message's id; nothing where nothing can be sent now.
@@ -174,6 +183,7 @@ const frames = {
     beginUploads(token);
     begin(frame.memory === true, send, forget, remembers ? entered : undefined);
     beginFeedback(frame.feedback === true, send, () => kept.save());
+    voiceWelcome(frame);
   },
 
   ...memoryFrames,
@@ -214,6 +224,7 @@ const frames = {
 
   ...cardFrames,
   ...feedbackFrames,
+  ...voiceFrames,
 
   error(frame) {
     if (memoryFailed(frame) || threadFailed(frame)) return;
@@ -232,7 +243,7 @@ function connect() {
   retryAt = 0;
   asleep = false;
   try {
-    connection.open(token, remembers ? visitor() : null);
+    connection.open(token, remembers ? visitor() : null, wantsVoice());
   } catch {
     lock(words().unusableToken);
     return;
@@ -251,6 +262,12 @@ function disconnected(event) {
   memoryLost();
   conversationsLost();
   feedbackLost();
+  voiceLost();
+  if (wantsAnew) {
+    wantsAnew = false;
+    connect();
+    return;
+  }
   if (event.code === UNAUTHORISED) {
     lock(token ? words().wrongToken : "");
     return;
@@ -265,6 +282,12 @@ function disconnected(event) {
   retryAt = Date.now() + wait;
   retry = setTimeout(connect, wait);
   showState();
+}
+
+// Replace the connection by one with voice, or without, as the person has chosen.
+function reconnect() {
+  wantsAnew = true;
+  if (!isBusy()) connection.close();
 }
 
 function lock(why) {
@@ -299,10 +322,11 @@ question.addEventListener("keydown", (event) => {
 });
 
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && !document.querySelector("dialog[open]")) stop();
+  if (event.key === "Escape" && !document.querySelector("dialog[open]") && !silence()) stop();
 });
 
 byId("stop").addEventListener("click", () => {
+  silence();
   stop();
   question.focus();
 });
@@ -350,6 +374,7 @@ for (const [target, kind] of [[window, "online"], [document, "visibilitychange"]
 
 setInterval(() => {
   tickCards();
+  if (wantsAnew) reconnect();
   if (retryAt) showState();
 }, 250);
 
@@ -358,5 +383,6 @@ speak();
 grow();
 question.focus();
 beginStates();
+beginVoice({ connection, reconnect, hear: showTurn });
 restore(kept);
 connect();
