@@ -327,6 +327,7 @@ class App:
             ),
             projects=composition.answering.projects,
             key_watch=None if store is None else KeyWatch(store.projects),
+            voice=composition.voice,
         )
 
     def _make_edge(self, parts: SessionContext) -> Edge:

@@ -18,6 +18,7 @@ from .memory.states import TABLE as ITEM
 from .protocol import asyncapi, openapi
 from .session.states import TABLE as SESSION
 from .stories.versions import CHAPTERS, VERSIONS
+from .voice.states import LISTENING, MOUTH, UTTERANCE
 from .wire.life import TABLE as CONNECTION
 
 PACKAGE = Path(__file__).resolve().parent
@@ -36,6 +37,9 @@ def render() -> dict[str, str]:
         "version.md": _table(VERSIONS, "agent/stories/versions.py"),
         "chapter.md": _table(CHAPTERS, "agent/stories/versions.py"),
         "connection.md": _table(CONNECTION, "agent/wire/life.py"),
+        "listening.md": _table(LISTENING, "agent/voice/states.py"),
+        "utterance.md": _table(UTTERANCE, "agent/voice/states.py"),
+        "mouth.md": _table(MOUTH, "agent/voice/states.py"),
         "layers.md": _layers(PACKAGE),
         "asyncapi.json": asyncapi.document().decode(),
         "openapi.json": openapi.document().decode(),

@@ -21,6 +21,7 @@ from .storage.settings import StorageSettings
 from .threads.settings import ThreadSettings
 from .tools.settings import ToolSettings
 from .tracing.settings import TraceSettings
+from .voice.settings import VoiceSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,7 @@ class Settings:
     storage: StorageSettings = field(default_factory=StorageSettings)
     log: LogSettings = field(default_factory=LogSettings)
     tracing: TraceSettings = field(default_factory=TraceSettings)
+    voice: VoiceSettings = field(default_factory=VoiceSettings)
 
     @property
     def socket_project(self) -> str:

@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from agent.diagrams import PACKAGE, parse_modules
+from agent.ports.brain import UnvouchedText
+from agent.protocol.kinds import KINDS
 
 from . import words
 
@@ -57,6 +59,12 @@ def test_only_grounding_constructs_verified_text() -> None:
     assert not {name for name in copies if name.startswith(("session/", "answering/"))}
 
 
+def test_only_grounding_constructs_what_is_said() -> None:
+    """A mouth takes nothing else, and what it takes was read back."""
+    makers = {name for name, node in nodes(ast.Call) if called(node) in ("Utterance", "SpokenSentence")}
+    assert makers == {"grounding/utterance.py", "grounding/read_back.py"}
+
+
 def test_only_stories_construct_fiction() -> None:
     """What nothing vouches for is made in one module, and never by a class of its own kind elsewhere."""
     assert {name for name, node in nodes(ast.Call) if called(node) == "FictionText"} == {"stories/telling.py"}
@@ -66,6 +74,14 @@ def test_only_stories_construct_fiction() -> None:
         if isinstance(node, ast.ClassDef) and "FictionText" in map(called, node.bases)
     }
     assert heirs == set()
+
+
+def test_only_voice_constructs_unvouched_text() -> None:
+    """What is said without a session is made in one module, and is of no kind of connection with one."""
+    assert {name for name, node in nodes(ast.Call) if called(node) == "UnvouchedText"} == {
+        "voice/unvouched.py"
+    }
+    assert all(kind.is_half for kind in KINDS if UnvouchedText in kind.texts)
 
 
 def test_only_the_policy_decides_on_approval() -> None:
@@ -150,6 +166,8 @@ def test_everything_is_caught_at_the_edges_only() -> None:
             "mcp/server_keeper.py",  # one life of a server: somebody's program, through somebody's library
             "server/api/answers.py",  # one request of the HTTP API
             "wire/pulse.py",  # one voice of many
+            "voice/hearing.py",  # one ear: somebody's recogniser
+            "voice/speech.py",  # one speech: somebody's program
             "documents/open.py",  # other people's parsers on other people's bytes: what breaks is that file's reason
             "threads/thread_registry.py",  # one thread, and what is told to who waits
         }

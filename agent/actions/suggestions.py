@@ -153,6 +153,7 @@ class Suggestion:
         "deadline",
         "draining",
         "edit_reason",
+        "heard",
         "id",
         "incomplete_reason",
         "item",
@@ -190,6 +191,7 @@ class Suggestion:
         self.risk = proposal.risk
         self.sources = proposal.sources
         self.item = proposal.item
+        self.heard = question.follows_speech
         self.incomplete_reason: str | None = None
         self.edit_reason: str | None = None
         self.answer = ""

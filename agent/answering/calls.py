@@ -74,7 +74,9 @@ class CallGate:
             return InvalidCall((TOO_MUCH,))
         if traced.missing:
             return UnsourcedCall(tuple(dict.fromkeys(parameter_of(pointer) for pointer in traced.missing)))
-        approval = decide_approval(tool, act.risk, act.requires_approval, self.approve_from, traced.elsewhere)
+        approval = decide_approval(
+            tool, act.risk, act.requires_approval, self.approve_from, traced.elsewhere or sources.heard
+        )
         proposal = Proposal(
             action=tool.name,
             payload=act.args,

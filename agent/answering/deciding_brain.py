@@ -396,6 +396,7 @@ def _sources_of(question: Question, hits: Sequence[Hit]) -> SourceTexts:
         thread=[each.question for each in question.history],
         snippets=[hit.snippet for hit in hits],
         answers=[each.answer for each in question.history],
+        heard=question.follows_speech,
     )
 
 

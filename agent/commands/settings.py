@@ -30,6 +30,7 @@ from ..storage.settings import StorageSettings
 from ..threads.settings import ThreadSettings
 from ..tools.settings import ToolSettings
 from ..tracing.settings import TraceSettings
+from ..voice.settings import VoiceSettings
 from .output import SHOWS_ALL
 
 CONFIG_FILE = "agent.toml"
@@ -94,6 +95,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "lease-time",
         "calm-time",
     ),
+    "Voice": ("mouth", "ear", "voice-streams", "voice-confirm", "voice-halves"),
     "Storage": ("keep-threads", "keep-audit", "kb-name", "require-sync", "memory-indexes"),
     "Log and traces": ("log-format", "log-level", "otel"),
     "For developers": (
@@ -165,6 +167,7 @@ class Flags(Settings):
     storage: Annotated[_StorageFlags, _FLAT] = field(default_factory=_StorageFlags)
     log: Annotated[LogSettings, _FLAT] = field(default_factory=LogSettings)
     tracing: Annotated[TraceSettings, _FLAT] = field(default_factory=TraceSettings)
+    voice: Annotated[VoiceSettings, _FLAT] = field(default_factory=VoiceSettings)
 
 
 DEFAULTS = Flags()

@@ -16,6 +16,7 @@ from ..ports.mcp import McpConnect
 from ..ports.note import Noter
 from ..ports.observe import Observer
 from ..ports.tracing import Tracer
+from ..ports.voice import Recognizer, Synthesizer
 from ..ports.work import Isolate, RunActionSync, RunSync
 from ..retrieval.search import KnowledgeBase
 from ..retrieval.watch import Watch
@@ -36,8 +37,9 @@ class Adapters:
     the folder is watched only when `watch` is given. `run_action_sync`: runs the Python functions that are tools.
     `remember_sync`: does the blocking work of the memory's database, two pieces at a time. `isolate`: reads documents
     that other people wrote. `watch_loop`: measures the event loop on real time while the server runs; `None` measures
-    nothing. `tracer`: makes a span of each turn. `probes_model`: whether the language model is asked for one token at
-    the start, so that the log says at once when it does not answer.
+    nothing. `tracer`: makes a span of each turn. `synthesizer`, `recognizer`: the mouth and
+    the ear. `probes_model`: whether the language model is asked for one token at the start, so that the log says at
+    once when it does not answer.
     """
 
     model: Drafter | None = None
@@ -59,5 +61,7 @@ class Adapters:
     watch_loop: Callable[[Observer], Awaitable[None]] | None = None
     watch: Watch | None = None
     tracer: Tracer | None = None
+    synthesizer: Synthesizer | None = None
+    recognizer: Recognizer | None = None
     probes_model: bool = False
     new_id: Callable[[], str] = new_id

@@ -13,6 +13,7 @@ from ..ports.tools import ReadTools
 from ..ports.tracing import Tracer
 from ..settings import Settings
 from ..tracing.open import open_tracer
+from ..voice.open import open_wing
 from .actions import open_actions
 from .adapters import Adapters
 from .answering import Answering, AnswerSources, log_reasons, open_answering
@@ -24,6 +25,7 @@ from .tools import Toolbox, read_toolbox
 
 if TYPE_CHECKING:
     from ..ports.story_store import StoryStore
+    from ..voice.wing import VoiceWing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,7 +33,8 @@ class Composition:
     """The opened wings of a server.
 
     `new_id`: returns an unguessable id at each call. `executor`: carries out confirmed actions and tool calls.
-    `memory`: `None` where users are not remembered. `tracer`: `None` where turns are not traced.
+    `memory`: `None` where users are not remembered. `tracer`: `None` where turns are not traced. `voice`: `None` where
+    the server neither speaks nor hears; it holds nothing open itself.
     """
 
     settings: Settings
@@ -45,6 +48,7 @@ class Composition:
     documents: Documents
     answering: Answering
     tracer: Tracer | None
+    voice: "VoiceWing | None"
 
     @property
     def read_socket_tools(self) -> ReadTools | None:
@@ -77,9 +81,8 @@ async def open_composition(
 ) -> AsyncGenerator[Composition, None]:
     """Open the wings that the settings name, or the parts of `adapters` instead, for the time of a block.
 
-    No document is read yet. Each `on_..._trouble` is called with the reason when no action can be claimed, nothing
-    remembered, no story kept or no model asked, and with "" when it works again. Raises `UsageError` for a wing that
-    cannot be opened. On exit, also when cancelled, the wings close in the order of `agent.compose`.
+    No document is read yet. Each `on_..._trouble` is called with a reason when nothing can be claimed, remembered, kept
+    or asked, and with "" when it works again. Raises `UsageError`. The wings close in the order of `agent.compose`.
     """
     clock = adapters.clock or WallClock()
     toolbox = read_toolbox(settings=settings, clock=clock, own_functions=adapters.functions)
@@ -124,7 +127,12 @@ async def open_composition(
             documents=documents,
             answering=answering,
             tracer=tracer,
+            voice=_open_voice(settings, adapters, observer),
         )
+
+
+def _open_voice(settings: Settings, adapters: Adapters, observer: Observer) -> "VoiceWing | None":
+    return open_wing(settings.voice, adapters.new_id, observer, adapters.synthesizer, adapters.recognizer)
 
 
 @asynccontextmanager

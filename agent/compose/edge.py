@@ -2,6 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from msgspec.structs import asdict
 
 from ..answering.openers import Openers
 from ..fsm import draw_mermaid
@@ -12,6 +15,7 @@ from ..ports.remember import NO_BACKLOG
 from ..ports.story_service import StoryService
 from ..ports.work import RunSync
 from ..protocol import asyncapi
+from ..protocol.kinds import VOICE
 from ..protocol.route import Shape
 from ..server.accept import ListenerSource
 from ..server.addresses import Addresses
@@ -42,9 +46,13 @@ from ..storage.settings import is_server
 from ..storage.store import Store
 from ..threads.desk import ThreadDesk
 from .composition import Composition
+from .halves import run_half
 from .readiness import Readiness
-from .sessions import list_transcripts, run_session
+from .sessions import list_transcripts, make_voice_parts, run_session
 from .stories import StoryWing
+
+if TYPE_CHECKING:
+    from ..voice.wing import VoiceWing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,7 +77,8 @@ class EdgeParts:
 
     `question_parts`: makes those of a plain question, by the charter of its caller. `branding`: the operator's files
     for the page. `openers`: the questions that the page offers. `projects`: the documents of projects, and `key_watch`
-    their keys; `None` where there are no projects. `stories`: the open stories.
+    their keys; `None` where there are no projects. `stories`: the open stories. `voice`: `None` where the server
+    neither speaks nor hears.
     """
 
     question_parts: Callable[[Charter], SessionContext]
@@ -78,6 +87,7 @@ class EdgeParts:
     openers: Openers
     projects: ProjectLibrary | None = None
     key_watch: KeyWatch | None = None
+    voice: "VoiceWing | None" = None
 
 
 def make_api_services(
@@ -129,7 +139,6 @@ def make_edge(
 
     `api_services`: `None` where no store is kept.
     """
-
     limits = siblings.limits if siblings is not None else None
     connection_limits = ConnectionLimits.of(settings.server, settings.session.rate_limit, limits)
     contents = _make_contents(
@@ -157,7 +166,9 @@ def make_edge(
     return Edge(
         admission=admission,
         addresses=Addresses.of(settings.server),
-        handler=make_connection_handler((parts, edge_parts.stories.make_parts(parts)), edge_parts.key_watch),
+        handler=make_connection_handler(
+            (parts, edge_parts.stories.make_parts(parts)), edge_parts.key_watch, edge_parts.voice
+        ),
         http=HttpServer(
             Keys(admission, connection_limits.wrong_tokens, projects),
             connection_limits,
@@ -170,21 +181,37 @@ def make_edge(
         limits=connection_limits,
         observer=metrics,
         gate=readiness.gate,
+        has_voice=edge_parts.voice is not None,
+        halves=() if edge_parts.voice is None else edge_parts.voice.half_paths,
     )
 
 
-def make_connection_handler(parts: Sequence[SessionContext], watch: KeyWatch | None) -> Handler:
-    """Return the handler of accepted WebSockets, which runs a session with the parts of the connection's kind."""
+def make_connection_handler(
+    parts: Sequence[SessionContext], watch: KeyWatch | None, voice: "VoiceWing | None" = None
+) -> Handler:
+    """Return the handler of accepted WebSockets, which runs a session with the parts of the connection's kind.
+
+    `parts`: those of conversations first. `voice`: the server's, None where it has none.
+    """
     parts_of_kind = {each.kind: each for each in parts}
+    if voice is not None:
+        parts_of_kind[VOICE] = make_voice_parts(parts[0], voice)
 
     def handle_connection(connection: Connection) -> Awaitable[None]:
-        return run_session(parts_of_kind[connection.kind], connection, watch)
+        if connection.kind.is_half and voice is not None:
+            return run_half(parts[0], connection, voice)
+        return run_session(parts_of_kind[connection.kind], connection, watch, voice)
 
     return handle_connection
 
 
 async def _no_embedder() -> Embedder | None:
     return None
+
+
+def _name_abilities(voice: "VoiceWing | None") -> tuple[str, ...]:
+    """Return the abilities of the server's voice that have a language, by their names."""
+    return () if voice is None else tuple(name for name, langs in asdict(voice.abilities).items() if langs)
 
 
 def _make_contents(
@@ -219,5 +246,6 @@ def _make_contents(
         guests=guests,
         remembers=settings.memory.memory == "on",
         leaves_copies=is_server(settings.storage.data),
+        voice=_name_abilities(edge_parts.voice),
         trouble=readiness.explain_limping,
     )

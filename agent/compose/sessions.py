@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -15,6 +16,7 @@ from ..ports.feedback import FeedbackAccess
 from ..ports.observe import Observer
 from ..ports.projects import HOUSE
 from ..ports.remember import NO_RECORDER, Transcript
+from ..protocol.kinds import VOICE
 from ..server.api.key_watch import KeyWatch
 from ..server.serve import UNAUTHORISED
 from ..server.websocket import Connection
@@ -29,6 +31,9 @@ from ..threads.thread_registry import Stores
 from ..wire.pulse import Pulse
 from .composition import Composition
 from .memory import UserMemory
+
+if TYPE_CHECKING:
+    from ..voice.wing import VoiceWing
 
 
 def make_parts(
@@ -83,21 +88,30 @@ def make_follower(memory: UserMemory, registry: Registry, new_id: Callable[[], s
     return follower
 
 
-async def run_session(parts: SessionContext, connection: Connection, watch: KeyWatch | None) -> None:
-    """Run the session of a connection until its end.
+def make_voice_parts(parts: SessionContext, voice: "VoiceWing") -> SessionContext:
+    """Return the parts of sessions whose clients have offered voice."""
+    return replace(parts, kind=VOICE, voice=voice.abilities)
+
+
+async def run_session(
+    parts: SessionContext,
+    connection: Connection,
+    watch: KeyWatch | None,
+    voice: "VoiceWing | None" = None,
+) -> None:
+    """Run the session of a connection until its end. `voice`: that of a connection with voice.
 
     A connection that a project's key has opened gets a session of that project, which ends with 4401 once `watch` finds
     that the key opens nothing any more.
     """
     key = connection.key
+    wire = connection if voice is None or parts.voice is None else voice.make_wire(connection, parts.pulse)
     if key is None:
-        await Session(parts, connection, connection.agent_v1, user=connection.user).run()
+        await Session(parts, wire, connection.agent_v1, user=connection.user).run()
         return
     assert key.project is not None, "a key that opens nothing opens no session"
     assert watch is not None, "there are no keys without projects"
-    session = Session(
-        parts, connection, connection.agent_v1, Scope(key.project, parts.new_id(), connection.user)
-    )
+    session = Session(parts, wire, connection.agent_v1, Scope(key.project, parts.new_id(), connection.user))
 
     def end() -> None:
         session.post(KillRequested(UNAUTHORISED, "not authorised", trio.current_time()))

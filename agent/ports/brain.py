@@ -53,7 +53,8 @@ class Question:
     again. `unread` says that the conversation could not be read, so that the message stands alone. `context` is JSON of
     the client's program about the message, "" for none: part of the prompt, and no source. `progress` says that the
     client wants to be told what a slow turn does. `readings` keeps what was read from the words of `text`.
-    `directive` is the client's message itself, on a connection of a kind whose messages are more than words.
+    `directive` is the client's message itself, on a connection of a kind whose messages are more than words. `heard`
+    says that a recogniser made `text` of audio, so that its numbers and identifiers are no approved source.
     """
 
     id: str
@@ -72,12 +73,18 @@ class Question:
     context: str = ""
     progress: bool = False
     directive: Any = None
+    heard: bool = False
     readings: MessageReadings = field(default_factory=MessageReadings, compare=False, repr=False)
 
     @property
     def key_or_id(self) -> str:
         """The id under which memory stores the message."""
         return self.key or self.id
+
+    @property
+    def follows_speech(self) -> bool:
+        """Whether `text`, or an earlier message of the conversation, was heard."""
+        return self.heard or any(each.heard for each in self.history)
 
     @property
     def is_continuation(self) -> bool:
@@ -150,6 +157,15 @@ class FictionText(VerifiedText):
     """Text of a story: nothing vouches for it, it cites nothing, and only a connection of stories may be sent it.
 
     Only `agent.stories.telling` constructs it.
+    """
+
+    __slots__ = ()
+
+
+class UnvouchedText(VerifiedText):
+    """Text of a program of the operator's, to be said as it is: nothing vouches for it, and no session may send it.
+
+    Only `agent.voice.unvouched` constructs it.
     """
 
     __slots__ = ()

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+HEARD = "heard-"
+"""The beginning of the keys of messages that a recogniser made of audio, also where memory stores them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -44,3 +47,8 @@ class Exchange:
     withdrawn: bool = False
     message: str = ""
     cites: tuple[str, ...] = ()
+
+    @property
+    def heard(self) -> bool:
+        """Whether a recogniser made the question of audio."""
+        return self.message.startswith(HEARD)

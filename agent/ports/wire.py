@@ -3,6 +3,9 @@
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
+from ..lang import Lang
+from .brain import VerifiedText
+
 
 class DeltaQueue(Protocol):
     """The queue of a wire, as seen by the turn that fills it with deltas."""
@@ -27,6 +30,27 @@ class DeltaQueue(Protocol):
 
     def flush(self) -> None:
         """Flush as `Wire.flush` does."""
+        ...
+
+
+class Speaker(Protocol):
+    """Says the texts of a wire's turns aloud."""
+
+    def speak_text(
+        self,
+        message: str,
+        text: VerifiedText,
+        offset: int,
+        last: bool,
+        lang: Lang,
+        played: Callable[[int], None],
+    ) -> None:
+        """Say `text` after the earlier texts of the open turn, unless its speech has ended. Never blocks.
+
+        `message`: the id of the turn's message. `offset`: the number of characters before `text` in the response.
+        `last`: no text of this turn follows. `lang`: the language of a text that shows none. `played`: called with the
+        number of the response's characters that the client has played, each time that it has played a sentence.
+        """
         ...
 
 
@@ -65,6 +89,11 @@ class Wire(Protocol):
     @property
     def deltas(self) -> DeltaQueue:
         """The queue for the deltas of the open turn."""
+        ...
+
+    @property
+    def speaker(self) -> Speaker | None:
+        """The mouth that says the texts of the turns, None for a client that only reads."""
         ...
 
     def open_turn(self, turn: int) -> None:

@@ -15,7 +15,9 @@ import msgspec
 
 from ..config import MAX_NESTING
 from ..errors import BadFrame
+from .audio import VoiceOutbound
 from .frame_faults import diagnose_fields
+from .halves import HalfOutbound
 from .kinds import CONVERSATION, ConnectionKind
 from .nul import json_without_nul
 from .stories import AnyOutbound
@@ -62,7 +64,7 @@ def decode(frame: str | bytes, kind: ConnectionKind = CONVERSATION) -> Any:
     raise problem
 
 
-def encode(frame: AnyOutbound) -> bytes:
+def encode(frame: AnyOutbound | VoiceOutbound | HalfOutbound) -> bytes:
     """Return `frame` as UTF-8 JSON, without the fields that are unset."""
     return _encoder.encode(frame)
 

@@ -60,6 +60,10 @@ class RawFields(msgspec.Struct, rename="camel", kw_only=True):
     retell: Raw | UnsetType = UNSET
     own: Raw | UnsetType = UNSET
     aside: Raw | UnsetType = UNSET
+    on: Raw | UnsetType = UNSET
+    echo_cancelled: Raw | UnsetType = UNSET
+    seq: Raw | UnsetType = UNSET
+    heard: Raw | UnsetType = UNSET
 
 
 _fields = msgspec.json.Decoder(RawFields)
@@ -128,7 +132,7 @@ def _join_words(words: Any) -> str:
 
 def _join(words: Iterable[str]) -> str:
     *most, last = words
-    return f"{', '.join(most)} or {last}"
+    return f"{', '.join(most)} or {last}" if most else last
 
 
 # --- checks that several types of frames have
@@ -160,12 +164,12 @@ def optional_text(name: str, most: int = MAX_ID) -> Check:
     return check
 
 
-def flag(name: str) -> Check:
+def flag(name: str, wire_name: str = "") -> Check:
     def check(fields: RawFields, kind: str) -> str | None:
         value = getattr(fields, name)
         if value is UNSET or bytes(value).strip() in (b"true", b"false"):
             return None
-        return f"Make the field {name} of the {kind} true or false, or leave it out."
+        return f"Make the field {wire_name or name} of the {kind} true or false, or leave it out."
 
     return check
 
@@ -266,6 +270,22 @@ def _check_feedback_text(fields: RawFields, kind: str) -> str | None:
     return None if as_string(fields.text) == "" else optional_text("text", FEEDBACK_TEXT)(fields, kind)
 
 
+def _check_on(fields: RawFields, _: str) -> str | None:
+    if fields.on is UNSET:
+        return "Add the field on to the listen: true or false."
+    return (
+        None
+        if bytes(fields.on).strip() in (b"true", b"false")
+        else "Make the field on of the listen true or false."
+    )
+
+
+def _check_seq(fields: RawFields, _: str) -> str | None:
+    if _is_whole_number(fields.seq, 0, _LAST):
+        return None
+    return "Give the played the field seq: that of the speech frame whose audio was played."
+
+
 _LABEL = optional_text("id")
 _ITEM = required_text("item", "the id of the item")
 _THREAD = required_text("thread", "the id of the thread")
@@ -276,6 +296,7 @@ CHECKS: Mapping[str, tuple[Check, ...]] = {
         check_lang,
         _check_tools,
         flag("progress"),
+        flag("heard"),
     ),
     "cancel": (check_cancel_id,),
     "confirm_action": (_check_suggestion_id, _check_payload),
@@ -304,3 +325,20 @@ CHECKS: Mapping[str, tuple[Check, ...]] = {
     ),
 }
 """The checks of each type of frame of a conversation, in the order of its fields."""
+HEARING_CHECKS: Mapping[str, tuple[Check, ...]] = {
+    "listen": (_check_on, flag("echo_cancelled", "echoCancelled")),
+}
+"""The checks of each type of frame of a connection that is only heard."""
+_PLAYED: Mapping[str, tuple[Check, ...]] = {"played": (_check_seq,)}
+VOICE_CHECKS: Mapping[str, tuple[Check, ...]] = {**CHECKS, **HEARING_CHECKS, **_PLAYED}
+"""The checks of each type of frame of a conversation with voice."""
+SPEAKING_CHECKS: Mapping[str, tuple[Check, ...]] = {
+    "say": (
+        required_text("id", "a label of your own for it"),
+        required_text("text", "the words to say", MAX_TEXT),
+        check_lang,
+    ),
+    "cancel": (check_cancel_id,),
+    **_PLAYED,
+}
+"""The checks of each type of frame of a connection that only speaks."""

@@ -18,12 +18,19 @@ _Label: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID)
 _Revision: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=(1 << 53) - 1)]
 
 
-class Message(msgspec.Struct, frozen=True, tag="message", tag_field="type"):
+class _SpokenWords(msgspec.Struct, frozen=True, kw_only=True):
+    """Words that may have been spoken."""
+
+    heard: bool = False
+
+
+class Message(_SpokenWords, frozen=True, tag="message", tag_field="type"):
     """Ask. A new message cancels the one in progress.
 
     `tools` may be called to answer it, beside the operator's: JSON objects with `name`, `description`, `parameters`
     and, to be stricter or laxer than usual, `requires_approval` and `risk`. With `progress` the server tells the steps
-    of a slow turn, in frames `progress`.
+    of a slow turn, in frames `progress`. `heard` says that a recogniser made the words of audio: no action runs with
+    arguments from them before its user has seen and confirmed these.
     """
 
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID)]

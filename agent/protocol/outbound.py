@@ -8,6 +8,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 import msgspec
 
+from ..lang import Lang
 from ..ports.brain import Blocked
 from ..ports.feedback import Verdict
 from ..ports.memory import ItemDecider, ItemDecision, ItemStatus, ItemType, Side, SourceKind
@@ -102,7 +103,8 @@ class ActionSuggestion(OutboundFrame, frozen=True, tag="action_suggestion", kw_o
     `low`, `medium` or `high`. `sources` names the origin of each of its arguments, by JSON Pointer into `payload`. A
     confirm of a tool's call may have another `payload`, which is run in place of this one. `why` lists the reasons for
     its approval: the tool's `definition`, the `model`, the `risk`, or `provenance` (an identifier in it was not written
-    by the user). `approved` marks, over HTTP, a call that needs no approval and that the caller runs.
+    by the user). `approved` marks, over HTTP, a call that needs no approval and that the caller runs. `heard` marks a
+    payload from words that a recogniser made of audio: show it, so that its user can check each number of it.
     """
 
     suggestion_id: str
@@ -115,6 +117,7 @@ class ActionSuggestion(OutboundFrame, frozen=True, tag="action_suggestion", kw_o
     sources: Mapping[str, str] = {}
     why: tuple[str, ...] = ()
     approved: bool = False
+    heard: bool = False
 
 
 class ActionExecuted(OutboundFrame, frozen=True, tag="action_executed"):
@@ -169,6 +172,7 @@ class Error(OutboundFrame, frozen=True, tag="error"):
         "inherited",
         "story_full",
         "story_failed",
+        "voice_failed",
     ]
     message: str
     id: str | None = None
@@ -186,9 +190,23 @@ class Limits(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     rate_limit: float
 
 
-class Welcome(OutboundFrame, frozen=True, tag="welcome"):
-    """First frame, only to a client that offered the subprotocol `agent.v1`. `memory` says that this server has
-    memory, `feedback` that it stores feedback.
+class VoiceAbilities(msgspec.Struct, frozen=True, kw_only=True):
+    """The languages in which a connection `speaks` and `hears`; none where the server cannot."""
+
+    speaks: tuple[Lang, ...] = ()
+    hears: tuple[Lang, ...] = ()
+
+
+class _VoiceFrame(OutboundFrame, frozen=True, kw_only=True):
+    """A frame that may tell of voice."""
+
+    voice: VoiceAbilities | None = None
+
+
+class Welcome(_VoiceFrame, frozen=True, tag="welcome"):
+    """First frame, only to a client that offered the subprotocol `agent.v1`, or `agent.voice.v1` where the server has
+    voice. `memory` says that this server has memory, `feedback` that it stores feedback. `voice` says what a connection
+    of `agent.voice.v1` can do.
     """
 
     session: str

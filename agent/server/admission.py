@@ -19,7 +19,6 @@ from .signed_users import SignedUser, SignedUsers, TokenRefused
 from .users import Users, read_users
 from .visitors import find_visitor
 
-SUBPROTOCOL = "agent.v1"
 _BEARER = "bearer."
 NEEDS_TOKEN = Refusal(401, "Send Authorization: Bearer and the token.", {"WWW-Authenticate": "Bearer"})
 TOO_MANY_GUESSES = Refusal(

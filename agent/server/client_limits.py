@@ -1,8 +1,8 @@
 """A client in its place: it must send a message in time, and its address must not send too many.
 
-Both rules count `message` frames, before the session reads them, and only a decoder can tell such a frame for certain.
-So a search without false negatives finds the candidates (JSON can spell `message` only in letters or with a backslash
-and a u). Only a candidate over the limit is decoded, and answered here.
+Both rules count the frames that ask (`message`, of most kinds of connections), before the session reads them, and only
+a decoder can tell such a frame for certain. So a search without false negatives finds the candidates (JSON can spell a
+type only in letters or with a backslash and a u). Only a candidate over the limit is decoded, and answered here.
 """
 
 from functools import partial
@@ -15,7 +15,6 @@ from ..errors import BadFrame
 from ..ports.observe import Observer
 from ..ports.wire import Wire
 from ..protocol.codec import decode, encode
-from ..protocol.inbound import Message
 from ..protocol.kinds import CONVERSATION, ConnectionKind
 from ..protocol.outbound import Error
 from ..wire.bucket import Bucket
@@ -32,7 +31,7 @@ class ClientLimits:
     """One client in its `place` (implements `agent.server.client_policy.ClientPolicy`).
 
     `address`: the address that the client counts for; None for a client behind trusted proxies only. `kind`: of its
-    connection; a frame `message` of any kind counts. `due`: the deadline of its first message on the loop's clock;
+    connection; the frames of its type `asks` count. `due`: the deadline of its first message on the loop's clock;
     `inf` once it has sent one.
     """
 
@@ -77,10 +76,10 @@ class ClientLimits:
     def admit_message(self, wire: Wire, message: str | bytes) -> bool:
         """Count a frame of the client; return False if it was refused here and must not reach the session.
 
-        A `message` over the rate of its address is answered with `rate_limited`. More than `FRAMES_PER_SECOND` of these
-        close the connection with 1008.
+        A frame that asks, over the rate of its address, is answered with `rate_limited`. More than `FRAMES_PER_SECOND`
+        of these close the connection with 1008.
         """
-        if not isinstance(message, str) or not ("message" in message or "\\u" in message):
+        if not isinstance(message, str) or not (self._kind.asks in message or "\\u" in message):
             return True
         now = trio.current_time()
         if self._limits.messages.take(self._address, now):
@@ -91,11 +90,11 @@ class ClientLimits:
             frame = decode(message, self._kind)
         except BadFrame:
             return True
-        if frame.__struct_config__.tag != Message.__struct_config__.tag:
+        if frame.__struct_config__.tag != self._kind.asks:
             return True
         self._observer.count("limited", "messages")
         self._observer.count("errors", "rate_limited")
-        refusal = Error(code="rate_limited", message=_WAIT, id=frame.id)
+        refusal = Error(code="rate_limited", message=_WAIT, id=getattr(frame, "id", None))
         wire.put_frames(wire.make_frame(encode(refusal)))
         wire.flush()
         self._refused = self._refused or Bucket(FRAMES_PER_SECOND, FRAMES_PER_SECOND)

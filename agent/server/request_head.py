@@ -12,7 +12,7 @@ A `Refusal` from here has the shape that the clients of its path read, as far as
 
 import re
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from http import HTTPStatus
@@ -68,7 +68,8 @@ class Refusal:
 class Head:
     """A request's head. Header names are lower case; `raw` is the head as it came, `rest` the bytes behind it.
 
-    It has no slots, so that the results of its cached properties are kept.
+    `halves`: the paths of the halves of voice that the server serves. It has no slots, so that the results of its
+    cached properties are kept.
     """
 
     method: bytes
@@ -77,6 +78,7 @@ class Head:
     headers: tuple[tuple[bytes, bytes], ...]
     raw: bytes
     rest: bytes
+    halves: Collection[bytes] = ()
 
     @property
     def path(self) -> bytes:
@@ -122,9 +124,9 @@ class Head:
     def upgrade(self) -> bool:
         """Whether this asks for our WebSocket; any other request is plain HTTP, with another `Upgrade` too."""
         asks_websocket = b"websocket" in _split_words(self.values(b"upgrade"))
-        return (
-            asks_websocket and (self.method, self.version) == (b"GET", b"1.1") and self.path in KIND_OF_PATH
-        )
+        kind = KIND_OF_PATH.get(self.path)
+        is_served = kind is not None and (not kind.is_half or self.path in self.halves)
+        return asks_websocket and (self.method, self.version) == (b"GET", b"1.1") and is_served
 
     @cached_property
     def subprotocols(self) -> tuple[str, ...]:
@@ -145,11 +147,13 @@ async def receive(stream: trio.abc.ReceiveStream) -> bytes:
         return b""
 
 
-async def read_head(stream: trio.abc.ReceiveStream, begun: bytes = b"") -> Head | Refusal | None:
+async def read_head(
+    stream: trio.abc.ReceiveStream, begun: bytes = b"", halves: Collection[bytes] = ()
+) -> Head | Refusal | None:
     """Read one request head within `HEAD_TIMEOUT` seconds and `HEAD_MAX` bytes.
 
-    `begun`: its first bytes, if they were read before. Returns the `Head`, the `Refusal` to answer with, or None if the
-    client left before its head was whole. Cancelled, the bytes read so far are lost.
+    `begun`: its first bytes, if they were read before. `halves`: as in `Head`. Returns the `Head`, the `Refusal` to
+    answer with, or None if the client left before its head was whole. Cancelled, the bytes read so far are lost.
     """
     parser = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_MAX)
     received = bytearray()
@@ -165,7 +169,7 @@ async def read_head(stream: trio.abc.ReceiveStream, begun: bytes = b"") -> Head 
             except h11.RemoteProtocolError as error:
                 return replace(_malformed_refusal(error.error_status_hint), of=_parse_request_line(received))
             if isinstance(event, h11.Request):
-                return _admit_head(event, bytes(received), bytes(parser.trailing_data[0]))
+                return _admit_head(event, bytes(received), bytes(parser.trailing_data[0]), halves)
     return Refusal(
         408, f"Send the whole request head within {HEAD_TIMEOUT:g} seconds.", of=_parse_request_line(received)
     )
@@ -209,7 +213,9 @@ def _parse_request_line(received: bytes | bytearray) -> Head | None:
     return Head(method=match[1], target=match[2], version=VERSIONS[-1], headers=(), raw=b"", rest=b"")
 
 
-def _admit_head(request: h11.Request, received: bytes, rest: bytes) -> Head | Refusal:
+def _admit_head(
+    request: h11.Request, received: bytes, rest: bytes, halves: Collection[bytes]
+) -> Head | Refusal:
     """Return a parsed request as a `Head`, or the `Refusal` of a request that this port does not serve."""
     raw = received[: len(received) - len(rest)]
     headers = tuple((bytes(name), bytes(value)) for name, value in request.headers)
@@ -220,6 +226,7 @@ def _admit_head(request: h11.Request, received: bytes, rest: bytes) -> Head | Re
         headers=headers,
         raw=raw,
         rest=rest,
+        halves=halves,
     )
     refusal = _refuse_head(head)
     return head if refusal is None else replace(refusal, of=head)

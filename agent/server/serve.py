@@ -11,7 +11,7 @@ This is the first of the three places that catch every exception: a fault ends i
 the log, and no other. Small writes leave at once: trio sets `TCP_NODELAY` on every socket stream.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -64,6 +64,8 @@ class Edge:
 
     `handler` runs the session of an accepted WebSocket; it reads, and it alone writes, until the session is over.
     `limits`: the limits, and the count of connections. `addresses` finds the address that a connection counts for.
+    `has_voice`: whether a client that offers voice gets a connection with voice. `halves`: the paths of the halves of
+    voice that are served; any other is a path that does not exist.
     """
 
     admission: Admission
@@ -73,6 +75,8 @@ class Edge:
     observer: Observer
     gate: Gate = field(default_factory=Gate)
     addresses: Addresses = field(default_factory=Addresses)
+    has_voice: bool = False
+    halves: Collection[bytes] = ()
 
     def render(self, refusal: Refusal, head: Head | None) -> bytes:
         """Return a refusal as bytes, in the shape that the client of `head` reads. None: no head came."""
@@ -209,7 +213,7 @@ async def _read_head(edge: Edge, stream: trio.abc.Stream, visit: _Visit) -> Head
         if not begun:
             return None
         visit.silent = False
-    return await read_head(stream, begun)
+    return await read_head(stream, begun, edge.halves)
 
 
 async def _serve_at_door(
@@ -275,10 +279,7 @@ async def _admit(
         await _end_exchange(exchange, stream)
         return exchange.may_continue
     key = admitted if isinstance(admitted, ShownKey) else None
-    refused = (
-        head.upgrade and not edge.admission.may_open_socket(head) if key is None else key.project is None
-    )
-    if refused:
+    if head.upgrade and not _may_open(edge, head, key):
         _log_refused_token(edge, head)
         await serve_websocket(stream, head, partial(_close_unauthorised, edge))
         return False
@@ -290,6 +291,16 @@ async def _admit(
     return False
 
 
+def _may_open(edge: Edge, head: Head, key: ShownKey | None) -> bool:
+    """Return whether the client of an upgrade may open it. `key`: the project's key that it has shown, if any.
+
+    A half of voice is the operator's, by the rule of the routes that need the token.
+    """
+    if KIND_OF_PATH[head.path].is_half:
+        return key is None and edge.admission.shows_operator_token(head)
+    return edge.admission.may_open_socket(head) if key is None else key.project is not None
+
+
 def _make_client_task(edge: Edge, stream: trio.abc.Stream, client: _PlacedClient) -> ClientTask:
     admitted = client.admitted
     if admitted is not None and not isinstance(admitted, ShownKey):
@@ -297,7 +308,7 @@ def _make_client_task(edge: Edge, stream: trio.abc.Stream, client: _PlacedClient
     kind = KIND_OF_PATH[client.head.path]
     guest = ClientLimits(edge.limits, client.place, client.address, edge.observer, kind)
     user = edge.admission.find_user(client.head)
-    connection = Connection(stream, client.head, guest, user, admitted)
+    connection = Connection(stream, client.head, guest, user, admitted, edge.has_voice)
     time_left = edge.admission.find_time_left(client.head)
     handler = edge.handler if time_left == inf else partial(_handle_until, edge.handler, time_left)
     return partial(_serve_session, edge, guest, connection, handler)

@@ -22,7 +22,7 @@ from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from hashlib import sha1
-from typing import Any, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 import structlog
 import trio
@@ -34,12 +34,11 @@ from wsproto.connection import Connection as OpenConnection
 from ..config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, MAX_FRAME
 from ..errors import WireClosed
 from ..fsm import Engine
-from ..protocol.kinds import KIND_OF_PATH
+from ..protocol.kinds import choose_kind
 from ..wire.frames import BINARY, CLOSE, PING, TEXT, build_frame
 from ..wire.life import TABLE, ConnectionDeed, ConnectionGuard, ConnectionState, ConnectionTrigger
 from ..wire.meter import POLICY, TOO_BIG
 from ..wire.outbox import Outbox, WrittenCallback
-from .admission import SUBPROTOCOL
 from .client_policy import ClientPolicy, NoClientPolicy
 from .library_stream import LibraryStream
 from .request_head import Head, hang_up
@@ -48,14 +47,14 @@ from .service import ShownKey
 _KEY_SUFFIX = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, section 1.3
 
 
-def accept_upgrade(head: Head, agent_v1: bool) -> bytes:
+def accept_upgrade(head: Head, subprotocol: str) -> bytes:
     """Return the answer that accepts the upgrade `head` (RFC 6455, section 4.2.2).
 
-    `agent_v1`: whether to confirm the subprotocol `agent.v1`.
+    `subprotocol`: the one to confirm, "" for none.
     """
     (key,) = head.values(b"sec-websocket-key")
     proof = b64encode(sha1(key + _KEY_SUFFIX, usedforsecurity=False).digest())
-    protocol = f"Sec-WebSocket-Protocol: {SUBPROTOCOL}\r\n".encode() if agent_v1 else b""
+    protocol = f"Sec-WebSocket-Protocol: {subprotocol}\r\n".encode() if subprotocol else b""
     return (
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         b"Sec-WebSocket-Accept: " + proof + b"\r\n" + protocol + b"\r\n"
@@ -89,9 +88,10 @@ class Connection:
     """An accepted WebSocket (implements `agent.ports.wire.Wire`).
 
     `policy`: the server's decisions about this client. `outbox`: the frames that wait to be written; overflowing it
-    closes the connection with 1008. `agent_v1`: whether the client offered the subprotocol `agent.v1`. `user`: the name
-    of the user whose token the client has shown, or "". `key`: the project's key that it has shown, or None. `kind`: by
-    the path of the upgrade. `state`: its state in `agent.wire.life.TABLE`. `aborted`: whether the connection was
+    closes the connection with 1008. `kind`: by the path of the upgrade and, where the server `has_voice`, by the
+    subprotocols that the client offered. `agent_v1`: whether one of them was confirmed, so that the client is greeted.
+    `user`: the name of the user whose token the client has shown, or "". `key`: the project's key that it has shown, or
+    None. `state`: its state in `agent.wire.life.TABLE`. `aborted`: whether the connection was
     dropped before all frames were written, its close frame too.
     """
 
@@ -102,11 +102,12 @@ class Connection:
         policy: ClientPolicy | None = None,
         user: str = "",
         key: ShownKey | None = None,
+        has_voice: bool = False,
     ) -> None:
         self.state = TABLE.initial
         self.outbox = Outbox(stream, self._close_overflowing, self._stop_writing)
-        self.kind = KIND_OF_PATH[head.path]
-        self.agent_v1 = SUBPROTOCOL in head.subprotocols
+        self.kind = choose_kind(head.path, head.subprotocols, has_voice)
+        self.agent_v1 = self.kind.subprotocol in head.subprotocols
         self.user = user
         self.key = key
         self.aborted = False
@@ -123,9 +124,11 @@ class Connection:
         self._library_messages = 0  # messages that came by way of the library
         self._code = ABNORMAL  # of the close frame that ended it, ours or the client's
         self._linger = CLOSE_TIMEOUT
-        self.outbox.put(accept_upgrade(head, self.agent_v1))
+        self.outbox.put(accept_upgrade(head, self.kind.subprotocol if self.agent_v1 else ""))
 
     # --- the interface of a session: `agent.ports.wire.Wire`
+
+    speaker: Final = None  # `agent.voice.voice_wire.VoiceWire` has one
 
     @property
     def received_at(self) -> float:

@@ -16,6 +16,7 @@ from ..ports.remember import NO_RECORDER, MemoryAccess, Recorder
 from ..ports.tools import ReadTools, ToolDefinition
 from ..ports.tracing import Tracer
 from ..protocol.kinds import CONVERSATION, ConnectionKind
+from ..protocol.outbound import VoiceAbilities
 from ..wire.pulse import Pulse
 from .registry import Registry
 from .settings import SessionSettings
@@ -35,7 +36,7 @@ class SessionContext:
     exchanges. `memory`: knows the forgotten messages; `None` where there is no memory. `consultant`: answers clients'
     requests beside the turn, such as those to the memory; `None` where nothing does. `feedback`: stores clients'
     feedback; `None` where nothing does. `tracer`: makes the spans of turns; `None` where nothing traces. `kind`: of
-    their connections.
+    their connections. `voice`: the abilities of connections with voice; `None` on all others.
     """
 
     settings: SessionSettings
@@ -55,3 +56,4 @@ class SessionContext:
     tracer: Tracer | None = None
     consultant: Consultant | None = None
     kind: ConnectionKind = CONVERSATION
+    voice: VoiceAbilities | None = None

@@ -9,15 +9,14 @@ that wait (`message_queue.py`). They write to one `CoreOutput` and ask the sessi
 has the rest: the client's frames and their limits, and the ways in which a session ends.
 
 `ConsultQueue` has a client's requests answered beside the turn, one at a time and in their order. They neither read nor
-change the session's state: a turn continues beside them, and a cancel does not reach them. So each request sees the
-changes of the requests before it, and a client with many requests keeps no other client waiting.
+change the session's state, and a cancel does not reach them. Each request sees the changes of those before it.
 """
 
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeAlias
 from weakref import ref
 
-from ..config import BAD_FRAMES, BAD_FRAMES_WINDOW, CONFIRM_SECONDS, FRAMES_PER_SECOND
+from ..config import BAD_FRAMES, CONFIRM_SECONDS, FRAMES_PER_SECOND
 from ..fsm import Engine
 from ..ports.action import CANCELLED, Outcome
 from ..ports.brain import Question
@@ -27,6 +26,7 @@ from ..protocol import inbound
 from ..protocol.outbound import Error
 from ..protocol.stories import AnyConsult, AnyInbound, AnyMessage, StoryMessage
 from ..wire.bucket import Bucket
+from ..wire.meter import are_too_many
 from .actions import SessionActions, SuggestionEngine
 from .consult_queue import ConsultQueue
 from .core_output import CoreOutput, React
@@ -48,6 +48,7 @@ from .events import (
     KillRequested,
     MemoryErased,
     QuestionPosed,
+    SpeechPlayed,
     StateLasted,
     SuggestionExpired,
     SuggestionOffered,
@@ -138,7 +139,6 @@ class Core:
         return self.turns.current_message
 
     # --- guards: the facts that rows depend on
-
     @property
     def will_be_live(self) -> bool:
         """Whether a suggestion can be confirmed, or the turn is about to make one."""
@@ -171,7 +171,7 @@ class Core:
         self.out.send_frame(Error(code=event.code, message=event.message, id=event.ref))  # type: ignore[arg-type]
         self.out.record_fact("errors", event.code)
         self._bad = (*self._bad, event.at)[-BAD_FRAMES:]
-        if len(self._bad) == BAD_FRAMES and event.at - self._bad[0] < BAD_FRAMES_WINDOW:
+        if are_too_many(self._bad):
             self.end(1008, "too many bad frames")
 
     def _handle_message(self, frame: AnyMessage, tools: tuple[ToolDefinition, ...], key: str) -> None:
@@ -185,7 +185,8 @@ class Core:
                 scope=self.consults.scope,
                 tools=tools,
                 key=key,
-                progress=isinstance(frame, inbound.Message) and frame.progress,
+                progress=getattr(frame, "progress", False),
+                heard=getattr(frame, "heard", False),
                 directive=frame if isinstance(frame, StoryMessage) else None,
             ),
         )
@@ -249,9 +250,8 @@ class Core:
             self.turns.follow_exchange(exchange)
 
     def _handle_action_end(self, event: ActionEnded) -> None:
-        self.react(
-            SessionTrigger.EXECUTED if event.outcome.claimed else SessionTrigger.UNCLAIMED, event.outcome
-        )
+        trigger = SessionTrigger.EXECUTED if event.outcome.claimed else SessionTrigger.UNCLAIMED
+        self.react(trigger, event.outcome)
 
     # --- deeds of the session's table
 
@@ -310,6 +310,7 @@ class Core:
         TurnDropped: lambda core, event: core.turns.cancel_dropped(event),
         StateLasted: lambda core, event: core.turns.tell_lasting(event),
         TextWritten: lambda core, event: core.turns.finish_text(event),
+        SpeechPlayed: lambda core, event: core.turns.note_played(event),
         ActionEnded: _handle_action_end,
         SuggestionExpired: lambda core, event: core.actions.expire_suggestion(event),
         SuggestionOffered: _handle_offer,

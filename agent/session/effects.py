@@ -5,7 +5,7 @@ from typing import TypeAlias
 import msgspec
 
 from ..ports.action import Call, Outcome
-from ..ports.brain import Question
+from ..ports.brain import Question, VerifiedText
 from ..ports.conversation import Scope
 from ..ports.remember import FinishedAnswer
 from ..protocol.inbound import RateAnswer
@@ -46,14 +46,17 @@ class StopBrain(msgspec.Struct, frozen=True, gc=False):
     turn: int
 
 
-class SpeakText(msgspec.Struct, frozen=True, gc=False):
-    """Stream a verified text to the outbox, delta by delta, and post `TextWritten` after the last one.
+class SpeakText(msgspec.Struct, frozen=True, kw_only=True):
+    """Stream `text` to the outbox, delta by delta, and post `TextWritten` after the last one.
 
-    `last` says that no further text follows in this turn. `marks`: the sources of its parts.
+    `text`: that of `verified`, as it continues the texts before it. `end`: the length of the response with it. `last`
+    says that no further text follows in this turn. `marks`: the sources of its parts.
     """
 
     turn: int
     text: str
+    verified: VerifiedText
+    end: int
     last: bool
     marks: tuple[SourceMark, ...] = ()
 

@@ -87,6 +87,14 @@ class TextWritten(msgspec.Struct, frozen=True, gc=False):
     wall_ms: int
 
 
+class SpeechPlayed(msgspec.Struct, frozen=True, gc=False):
+    """The client has played the first `end` characters of the answer to the message with the key `message`."""
+
+    message: str
+    end: int
+    at: float
+
+
 class ActionEnded(msgspec.Struct, frozen=True):
     """The runner reported the `outcome` of an action."""
 
@@ -214,6 +222,7 @@ Event: TypeAlias = (
     | StateLasted
     | TurnDropped
     | TextWritten
+    | SpeechPlayed
     | ActionEnded
     | SuggestionExpired
     | SuggestionOffered

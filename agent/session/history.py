@@ -5,7 +5,7 @@ it stays the same a service can reuse its cached work on all that follows. Where
 are dropped.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from ..config import CHARACTERS_PER_TOKEN, PROMPT_THREAD_BATCH
 from ..ports.conversation import Exchange
@@ -14,20 +14,24 @@ from ..ports.remember import RepeatMatcher
 HISTORY_LEFT = 4  # exchanges that must be left when PROMPT_THREAD_BATCH go; otherwise ...
 HISTORY_FREED = 0.25  # ... this share of a conversation's bound is freed of its oldest exchanges
 
+_NONE_PLAYED: Mapping[str, int] = {}
+
 
 class History:
     """The last exchanges within a budget.
 
-    `most`: the budget in tokens, estimated; 0 keeps nothing. `exchanges`: oldest first.
+    `most`: the budget in tokens, estimated; 0 keeps nothing. `exchanges`: oldest first. `played`: by message, how many
+    characters of its spoken answer the client has played.
     """
 
-    __slots__ = ("_freed", "_most", "_tokens_left", "exchanges")
+    __slots__ = ("_freed", "_most", "_tokens_left", "exchanges", "played")
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._tokens_left = most
         self._freed = int(most * HISTORY_FREED)
         self.exchanges: tuple[Exchange, ...] = ()
+        self.played: Mapping[str, int] = _NONE_PLAYED
 
     def add(self, exchange: Exchange) -> None:
         """Add an exchange; when it does not fit, drop the oldest `PROMPT_THREAD_BATCH`, as often as needed.
@@ -81,6 +85,16 @@ class History:
         if self.exchanges:
             *others, last = self.exchanges
             self.exchanges = (*others, Exchange(last.question, last.answer, True, last.message, last.cites))
+
+    def note_played(self, message: str, end: int) -> None:
+        """Note that the client has played the first `end` characters of the answer to `message`.
+
+        The turn of `message` may be in progress still.
+        """
+        messages = {each.message for each in self.exchanges}
+        self.played = {each: place for each, place in self.played.items() if each in messages} | {
+            message: end
+        }
 
 
 def _count_tokens(exchange: Exchange) -> int:

@@ -21,7 +21,7 @@ from ..errors import BadFrame, BadTool, WireClosed, describe_error
 from ..ports.action import ActionHandle, Outcome
 from ..ports.brain import Proposal, Question
 from ..ports.consult import ThreadUpdate
-from ..ports.conversation import Scope
+from ..ports.conversation import HEARD, Scope
 from ..ports.observe import Observer
 from ..ports.remember import NO_RECORDER
 from ..ports.tools import ToolDefinition
@@ -146,9 +146,8 @@ class Session:
         self._running: ActionHandle | None = None
         self._pinged_at: float | None = None
         if greet:
-            limits = _make_limits(context.settings)
-            has_memory, keeps_feedback = context.memory is not None, context.feedback is not None
-            self._send(Welcome(self.id, 1, limits, has_memory, keeps_feedback))
+            memory, feedback = context.memory is not None, context.feedback is not None
+            self._send(Welcome(self.id, 1, _make_limits(settings), memory, feedback, voice=context.voice))
 
     @property
     def state(self) -> str:
@@ -239,8 +238,9 @@ class Session:
         now = trio.current_time()
         try:
             frame = decode(message, self._context.kind)
+            heard = HEARD if isinstance(frame, Message) and frame.heard else ""
             remembered = isinstance(frame, AnyMessage) and self._context.recorder is not NO_RECORDER
-            key = self._context.new_id() if remembered else ""
+            key = heard + self._context.new_id() if heard or remembered else ""
             self.post(FrameReceived(frame, now, self._read_tools(frame), key))
         except BadFrame as error:
             self.post(BadFrameReceived(error.code, error.message, error.ref, now))

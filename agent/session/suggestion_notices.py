@@ -42,6 +42,7 @@ class SuggestionNotices:
                 sources=proposal.sources,
                 why=proposal.why,
                 approved=proposal.handed_over,
+                heard=suggestion.heard,
             )
         )
 

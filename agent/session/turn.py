@@ -15,6 +15,7 @@ import trio
 
 from ..errors import describe_error
 from ..grounding import refusals
+from ..lang import Lang
 from ..ports.action import Outcome
 from ..ports.brain import (
     DraftBegun,
@@ -42,6 +43,7 @@ from .events import (
     CallRequested,
     Event,
     MemoryErased,
+    SpeechPlayed,
     StateLasted,
     TextWritten,
     TurnDropped,
@@ -183,6 +185,13 @@ class LiveTurn:
         self._texts.append(speak)
         if not self._speaking:
             self._resume()
+        speaker = self._wire.speaker
+        if speaker is not None:
+            offset = speak.end - len(speak.verified.text)
+            lang = self._choose_lang()
+            speaker.speak_text(
+                self.question.id, speak.verified, offset, speak.last, lang, self._report_played
+            )
 
     def watch_state(self, due: float) -> None:
         """Post `StateLasted` at `due`, in place of an earlier call, unless the turn has ended by then."""
@@ -362,9 +371,15 @@ class LiveTurn:
     def _report_written(self) -> None:
         self._post(TextWritten(self.number, trio.current_time(), self._context.clock.now_ms()))
 
+    def _report_played(self, end: int) -> None:
+        self._post(SpeechPlayed(self.question.key_or_id, end, trio.current_time()))
+
     def _fault(self, error: BaseException) -> None:
         self._last_word = True
         fault = self._context.new_id()
         _log.error("turn broke", message=self.question.id, fault=fault, **describe_error(error))
-        lang = self.question.lang or detect_language(self.question.text) or self._context.lang
-        self._post(BrainFailed(self.number, fault, refusals.model_failed(lang), trio.current_time()))
+        refusal = refusals.model_failed(self._choose_lang())
+        self._post(BrainFailed(self.number, fault, refusal, trio.current_time()))
+
+    def _choose_lang(self) -> Lang:
+        return self.question.lang or detect_language(self.question.text) or self._context.lang

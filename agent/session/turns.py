@@ -37,6 +37,7 @@ from .events import (
     CallRequested,
     LiveSuggestion,
     MemoryErased,
+    SpeechPlayed,
     StateLasted,
     TextWritten,
     TurnDropped,
@@ -242,6 +243,10 @@ class SessionTurns:
         if not turn.unwritten_texts:
             self._react(SessionTrigger.STREAMED if turn.complete else SessionTrigger.MORE)
 
+    def note_played(self, event: SpeechPlayed) -> None:
+        """Note how far an answer was played."""
+        self._history.note_played(event.message, event.end)
+
     def restore_history(self, history: tuple[Exchange, ...]) -> None:
         """Add the exchanges from before this session began, oldest first."""
         for exchange in history:
@@ -346,7 +351,10 @@ class SessionTurns:
         self._recorded = (*self._recorded, turn.question.key_or_id)[-RECORDED_MESSAGES:]
         if not last.blocked and turn.forgotten.isdisjoint(answered.cites):
             exchange = Exchange(
-                turn.question.text, turn.text, message=turn.question.key_or_id, cites=answered.cites
+                turn.question.text,
+                turn.text,
+                message=turn.question.key_or_id,
+                cites=answered.cites,
             )
             turn.history.add(exchange)
         if turn.history is self._history:
@@ -363,8 +371,16 @@ class SessionTurns:
         turn.text += text
         turn.step_told = ""
         turn.unwritten_texts += 1
-        last = isinstance(part, TurnRefusal) or part.last
-        self._out.add(SpeakText(turn.number, text, last, turn.sources.add_text(part.text)))
+        self._out.add(
+            SpeakText(
+                turn=turn.number,
+                text=text,
+                verified=part.text,
+                end=len(turn.text),
+                last=isinstance(part, TurnRefusal) or part.last,
+                marks=turn.sources.add_text(part.text),
+            )
+        )
 
     def find_pending_call(self) -> tuple[CallRequested, Question] | None:
         """Return the call that the turn in progress waits for, and its question."""

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 import trio
 
@@ -13,6 +13,8 @@ from ..ports.wire import Wire
 from ..wire.outbox import Outbox, WrittenCallback
 
 PATIENCE = 120.0  # seconds that a test waits for a frame; longer than any deadline of a session
+
+_BINARY = b"BINARY "
 
 
 class _Socket(trio.abc.SendStream):
@@ -73,12 +75,13 @@ class MemoryWire:
     `frames`: every frame whose write has begun, decoded, with the time at which the write began. `block` makes writes
     wait, like a socket whose client reads nothing: it has taken one byte of the next frame. A frame is a line: a text
     message is its bytes, a ping is `b"PING"` and a close is `b"CLOSE <code>"`. `nursery`: runs the writes that wait for
-    a blocked wire.
+    a blocked wire. `audio`: the binary frames, likewise.
     """
 
     def __init__(self, nursery: trio.Nursery) -> None:
         self.frames: list[tuple[float, dict[str, Any]]] = []
         self.raw: list[bytes] = []  # pings and close frames
+        self.audio: list[tuple[float, bytes]] = []
         self.aborted = False
         self.received_at = trio.current_time()
         self._socket = _Socket(self._note)
@@ -92,6 +95,8 @@ class MemoryWire:
 
     # --- the session's side
 
+    speaker: Final = None
+
     @property
     def deltas(self) -> Outbox:
         """The outbox of the deltas of the open turn."""
@@ -101,9 +106,9 @@ class MemoryWire:
         """Run a task in the nursery."""
         self._nursery.start_soon(run, *args)
 
-    def make_frame(self, text: bytes) -> bytes:
-        """Return a text message as a line."""
-        return text + b"\n"
+    def make_frame(self, text: bytes, *, binary: bool = False) -> bytes:
+        """Return a message as a line, a binary one in hex."""
+        return b"%s%s\n" % (_BINARY, text.hex().encode()) if binary else text + b"\n"
 
     def put_frames(self, frames: bytes, written: WrittenCallback | None = None) -> None:
         """Queue frames."""
@@ -159,7 +164,9 @@ class MemoryWire:
         self._waiting.close()
 
     def _note(self, frame: bytes) -> None:
-        if frame.startswith(b"{"):
+        if frame.startswith(_BINARY):
+            self.audio.append((trio.current_time(), bytes.fromhex(frame[len(_BINARY) :].decode())))
+        elif frame.startswith(b"{"):
             self.frames.append((trio.current_time(), json.loads(frame)))
         else:
             self.raw.append(frame.strip())

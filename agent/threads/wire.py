@@ -10,7 +10,7 @@ client had left.
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import trio
@@ -55,6 +55,8 @@ class ThreadWire:
         self._broken = False
 
     # --- for the session
+
+    speaker: Final = None  # over HTTP a client reads
 
     @property
     def received_at(self) -> float:

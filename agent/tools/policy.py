@@ -35,7 +35,8 @@ def decide_approval(
 
     `word_risk`, `word_approval`: the model's, None when it gave none. `approve_from`: the risk from which every call
     waits. `provenance_only_elsewhere`: an identifier of the arguments stands only in documents, memory or results, not
-    in the user's words. Such a call waits at any risk, for someone else may have written the identifier there.
+    in the user's written words: someone else may have written it there, or a recogniser may have misheard it. Such a
+    call waits at any risk.
     """
     risk = definition.risk
     if word_risk is not None and _HEIGHT[word_risk] > _HEIGHT[risk]:

@@ -80,7 +80,7 @@ class SourceTrace:
 class SourceTexts:
     """The texts that arguments may come from, each read once."""
 
-    __slots__ = ("_answers", "_texts", "_user_texts")
+    __slots__ = ("_answers", "_texts", "_user_texts", "heard")
 
     def __init__(
         self,
@@ -90,14 +90,16 @@ class SourceTexts:
         snippets: Iterable[Snippet | str | SourceText] = (),
         results: Iterable[str | SourceText] = (),
         answers: Iterable[str | SourceText] = (),
+        heard: bool = False,
     ) -> None:
         """Take the texts; a text is read when a need is first looked for in it.
 
         `user`: the message that is answered. `thread`: the user's own earlier messages. `answers`: the answers to them.
         An answer may repeat a document, so it counts as the thread but never as the user's words. `memory`: accepted
         items. `snippets`: the documents that were found, or their texts. `results`: of calls, the lines of each in one
-        text.
+        text. `heard`: a recogniser made some of the user's messages of audio.
         """
+        self.heard = heard
         documents = [citation_text(each) if isinstance(each, Snippet) else each for each in snippets]
         self._user_texts: tuple[SourceText, ...] = (make_text(user), *map(make_text, thread))
         self._answers = tuple(map(make_text, answers))
@@ -112,7 +114,7 @@ class SourceTexts:
     @property
     def conversation_only(self) -> "SourceTexts":
         """The sources of the conversation alone: short to read, and mostly enough."""
-        return SourceTexts(self._user_texts[0], self._user_texts[1:], answers=self._answers)
+        return SourceTexts(self._user_texts[0], self._user_texts[1:], answers=self._answers, heard=self.heard)
 
     def read_texts(self) -> Iterator[int]:
         """Read the texts ahead of the look-ups, one by one; yield the characters of each."""
@@ -125,7 +127,9 @@ class SourceTexts:
         texts = self._texts
         results = (*texts["result"], make_text(result))
         user, *thread = self._user_texts
-        return SourceTexts(user, thread, texts["memory"], texts["snippet"], results, self._answers)
+        return SourceTexts(
+            user, thread, texts["memory"], texts["snippet"], results, self._answers, self.heard
+        )
 
     def find_source(self, need: Need, today: date) -> tuple[SourceKind | None, bool]:
         """Return the first kind of source that holds a need, and whether no words of the user's hold it.

@@ -5,7 +5,7 @@ every fragment of an unfinished message, also empty ones, which no limit on a me
 are read here (RFC 6455, section 5.2), and no payload is kept.
 """
 
-from ..config import FRAMES_PER_SECOND
+from ..config import BAD_FRAMES, BAD_FRAMES_WINDOW, FRAMES_PER_SECOND
 from .bucket import Bucket
 
 MAX_FRAGMENTS = 1024  # pieces of one message
@@ -71,6 +71,11 @@ class FrameMeter:
         self.messages += bool(first & _FINAL)
         self._fragments = 0 if first & _FINAL else self._fragments + 1
         return TOO_BIG if self._fragments > MAX_FRAGMENTS else None
+
+
+def are_too_many(bad: tuple[float, ...]) -> bool:
+    """Return whether a client has sent too many bad frames. `bad`: when its last ones came, at most `BAD_FRAMES`."""
+    return len(bad) == BAD_FRAMES and bad[-1] - bad[0] < BAD_FRAMES_WINDOW
 
 
 def _header_size(header: bytearray) -> int:

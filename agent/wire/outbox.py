@@ -5,6 +5,10 @@ close frames (as the library hands them to our stream), the session's control fr
 A delta carries its turn's number; other frames carry none, and only deltas are ever removed. The queue is our own, not
 a channel, because a cancel must be able to purge it.
 
+Audio of a speech travels in the same queue, with a bound of its own and a negative number, so that it takes no room of
+the deltas. It can be removed alone, for a pause, and goes with the deltas at a cancel. Its frames are counted by a look
+at the queue, which costs a connection without voice nothing.
+
 `put` never blocks and writes nothing. `flush` writes as much as the stream takes at once, in one call for all waiting
 frames, and never blocks either. So between two steps of the loop no frame waits unless the socket is full. Then, and
 only then, a task waits for the socket: whole frames, in order, each begun frame with a deadline that no progress
@@ -67,6 +71,7 @@ def _write_to_stream(stream: EagerStream, data: bytes) -> int:
 
 OUTBOX_FRAMES = 256  # control frames, waiting
 OUTBOX_BYTES = 1024 * 1024
+OUTBOX_AUDIO = 16  # frames of audio, waiting: twice those that are sent ahead of the ear
 JOINED_BYTES = 64 * 1024  # of waiting frames that one write offers to the socket; one frame may be larger
 
 WrittenCallback = Callable[[], None]
@@ -75,8 +80,8 @@ WrittenCallback = Callable[[], None]
 class OutboxChunk(msgspec.Struct, frozen=True):
     """Whole frames as bytes, or the rest of one.
 
-    `turn`: the number of a delta's turn, 0 for all other frames. `written`: called once, after the stream has taken the
-    last byte.
+    `turn`: the number of a delta's turn, less than 0 for audio, 0 for all other frames. `written`: called once, after
+    the stream has taken the last byte.
     """
 
     data: bytes
@@ -105,6 +110,7 @@ class Outbox:
         "_lost",
         "_overflow",
         "_room",
+        "_speech",
         "_start",
         "_stream",
         "_stuck",
@@ -125,6 +131,7 @@ class Outbox:
         self._chunks: list[OutboxChunk] = []
         self._bytes = 0
         self._turn = 0  # the turn whose deltas are accepted; 0 when none is
+        self._speech = 0  # the speech whose audio is accepted; 0 when none is
         self._begun = False  # the first chunk is the rest of a frame
         self._closed = False
         self._writing = False  # `flush` is under way; a `written` callback in it may put more
@@ -155,13 +162,31 @@ class Outbox:
         self._turn = turn
 
     def purge(self) -> None:
-        """Remove every delta that is not begun, and accept no more until a turn is opened."""
-        if self.room < OUTBOX_DELTAS:
+        """Remove all deltas and audio that are not begun, and accept no more until a turn or a speech is opened."""
+        if self.room < OUTBOX_DELTAS or self._speech:
             self._bytes -= sum(len(chunk.data) for chunk in self._chunks if chunk.turn)
             self._chunks = [chunk for chunk in self._chunks if not chunk.turn]
             self.room = OUTBOX_DELTAS
         self._turn = 0
+        self._speech = 0
         self._room = None
+
+    @property
+    def audio(self) -> int:
+        """The number of audio frames that wait, none of them begun."""
+        return sum(chunk.turn < 0 for chunk in self._chunks)
+
+    def open_speech(self, speech: int) -> None:
+        """Accept audio of `speech`, a number from 1, and of no other, from now on."""
+        self._speech = speech
+
+    def purge_audio(self) -> int:
+        """Remove all audio that is not begun; return the number of its frames. More is accepted."""
+        removed = [chunk for chunk in self._chunks if chunk.turn < 0]
+        if removed:
+            self._bytes -= sum(len(chunk.data) for chunk in removed)
+            self._chunks = [chunk for chunk in self._chunks if chunk.turn >= 0]
+        return len(removed)
 
     def put(self, data: bytes, written: WrittenCallback | None = None) -> None:
         """Queue whole frames that no cancel removes. After `close` they are dropped."""
@@ -174,6 +199,13 @@ class Outbox:
             return False
         self.room -= 1
         self._append(OutboxChunk(data, turn, written))
+        return True
+
+    def put_audio(self, speech: int, data: bytes, written: WrittenCallback | None = None) -> bool:
+        """Queue a frame of audio; return `False` and queue nothing when its speech is not open, or too much waits."""
+        if self._closed or not 0 < speech == self._speech or self.audio >= OUTBOX_AUDIO:
+            return False
+        self._append(OutboxChunk(data, -speech, written))
         return True
 
     def call_when_room(self, callback: WrittenCallback) -> None:
@@ -329,13 +361,15 @@ class Outbox:
     def _enforce_bounds(self) -> None:
         """Drop all waiting frames when they exceed the bounds, except a begun frame, which counts as if it had left."""
         begun = len(self._chunks[0].data) if self._begun else 0
-        waiting = self._bytes - begun
-        deltas = OUTBOX_DELTAS - self.room
-        over = "frames" if len(self._chunks) - self._begun - deltas > OUTBOX_FRAMES else "bytes"
+        audio = [len(chunk.data) for chunk in self._chunks if chunk.turn < 0]
+        waiting = self._bytes - begun - sum(audio)
+        unbound = OUTBOX_DELTAS - self.room + len(audio)
+        over = "frames" if len(self._chunks) - self._begun - unbound > OUTBOX_FRAMES else "bytes"
         if over == "frames" or waiting > OUTBOX_BYTES:
             del self._chunks[self._begun :]
             self._bytes, self.room = begun, OUTBOX_DELTAS
             self._turn = 0
+            self._speech = 0
             self._overflow(over, waiting)
             self.close()
 

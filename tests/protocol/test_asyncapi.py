@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from agent.protocol.asyncapi import CLOSE_CODES, ERROR_CODES, document
-from agent.protocol.kinds import KINDS
+from agent.protocol.kinds import KINDS, list_frames
 from agent.protocol.outbound import Error
 
 
@@ -62,21 +62,30 @@ def test_every_reference_resolves(api: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("operation", "union"),
+    ("operation", "union", "has_audio"),
     [
-        (name, union)
+        row
         for kind in KINDS
-        for name, union in zip(kind.operations, (kind.inbound, kind.outbound), strict=True)
+        for row in zip(
+            kind.operations,
+            (kind.inbound, kind.outbound),
+            (kind.takes_audio, kind.sends_audio),
+            strict=True,
+        )
     ],
 )
-def test_every_struct_is_a_message_of_its_direction(api: dict[str, Any], operation: str, union: Any) -> None:
-    """Each message type stands in its operation, with its tag, its docstring and its fields."""
+def test_every_struct_is_a_message_of_its_direction(
+    api: dict[str, Any], operation: str, union: Any, has_audio: bool
+) -> None:
+    """Each message type stands in its operation, with its tag, its docstring and its fields; audio has none of it."""
     listed = {}
     for reference in references(api["operations"][operation]["messages"]):
         message = resolve(api, resolve(api, reference)["$ref"])
         listed[message["name"]] = message
-    assert set(listed) == {struct.__struct_config__.tag for struct in get_args(union)}
-    for struct in get_args(union):
+    audio = listed.pop("audio", None)
+    assert (audio is not None) == has_audio
+    assert set(listed) == {struct.__struct_config__.tag for struct in list_frames(union)}
+    for struct in list_frames(union):
         message = listed[struct.__struct_config__.tag]
         assert message["summary"] == struct.__doc__
         schema = resolve(api, message["payload"]["$ref"])

@@ -2,7 +2,7 @@
 
 import json
 from itertools import combinations
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
@@ -10,7 +10,7 @@ from agent.errors import BadFrame
 from agent.protocol.asyncapi import document
 from agent.protocol.codec import decode
 from agent.protocol.inbound import Cancel, Inbound, Message
-from agent.protocol.kinds import CONVERSATION, KIND_OF_PATH, KINDS
+from agent.protocol.kinds import CONVERSATION, KIND_OF_PATH, KINDS, list_frames
 from agent.protocol.outbound import Outbound
 
 from ..kinds import TALE, Directive
@@ -54,15 +54,15 @@ def test_the_sentence_about_types_names_those_of_the_kind() -> None:
 @pytest.mark.parametrize("kind", [*KINDS, TALE], ids=lambda each: each.name)
 def test_each_frame_of_a_kind_has_its_checks(kind: Any) -> None:
     """In the order in which sentences name the types."""
-    tags = [each.__struct_config__.tag for each in get_args(kind.inbound)]
+    tags = [each.__struct_config__.tag for each in list_frames(kind.inbound)]
     assert list(kind.checks) == tags
 
 
 def test_a_path_belongs_to_one_kind() -> None:
-    """No two kinds share a path, a channel or an operation."""
+    """No two kinds share a path and a subprotocol, a channel or an operation."""
     assert set(KIND_OF_PATH) == {path for kind in KINDS for path in kind.paths}
     for one, other in combinations([*KINDS, TALE], 2):
-        assert set(one.paths).isdisjoint(other.paths)
+        assert one.subprotocol != other.subprotocol or set(one.paths).isdisjoint(other.paths)
         assert one.name != other.name
         assert set(one.operations).isdisjoint(other.operations)
 
@@ -73,6 +73,9 @@ def test_each_kind_has_a_channel_of_its_own() -> None:
     assert {name: each["address"] for name, each in api["channels"].items()} == {
         "session": "/ws",
         "story": "/story",
+        "voice": "/ws",
+        "stt": "/ws/stt",
+        "tts": "/ws/tts",
         "tale": "/tale",
     }
     assert set(api["channels"]["tale"]["messages"]) == {
@@ -91,7 +94,7 @@ def test_each_kind_has_a_channel_of_its_own() -> None:
     directive = resolve(api, api["channels"]["tale"]["messages"]["message"]["$ref"])
     assert directive["name"] == "message"
     assert set(resolve(api, directive["payload"]["$ref"])["properties"]) == {"type", "id", "choice"}
-    cancels = {channel["messages"]["cancel"]["$ref"] for channel in api["channels"].values()}
+    cancels = {each["messages"]["cancel"]["$ref"] for name, each in api["channels"].items() if name != "stt"}
     assert cancels == {"#/components/messages/cancel"}
     for reference in references(api):
         resolve(api, reference)

@@ -424,7 +424,7 @@ def test_the_answer_to_an_upgrade_is_that_of_the_standard() -> None:
     """The key and its proof are RFC 6455's own example."""
     key = (b"sec-websocket-key", b"dGhlIHNhbXBsZSBub25jZQ==")
     answer = accept_upgrade(
-        Head(method=b"GET", target=b"/ws", version=b"1.1", headers=(key,), raw=b"", rest=b""), False
+        Head(method=b"GET", target=b"/ws", version=b"1.1", headers=(key,), raw=b"", rest=b""), ""
     )
     assert answer == (
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"

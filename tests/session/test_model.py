@@ -582,7 +582,7 @@ class SessionMachine(RuleBasedStateMachine):
                     assert due > self.now
                     self.due = turn, due
                     did.watched = True
-                case SpeakText(_, text, last):
+                case SpeakText(text=text, last=last):
                     did.spoke.append((text, last))
                 case RunAction(call):
                     did.ran.append((call.suggestion_id, dict(call.payload)))

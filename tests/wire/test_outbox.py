@@ -7,7 +7,7 @@ import trio
 import trio.testing
 
 from agent.config import OUTBOX_DELTAS, WRITE_TIMEOUT
-from agent.wire.outbox import JOINED_BYTES, OUTBOX_BYTES, OUTBOX_FRAMES, Outbox
+from agent.wire.outbox import JOINED_BYTES, OUTBOX_AUDIO, OUTBOX_BYTES, OUTBOX_FRAMES, Outbox
 
 
 def fail(over: str, waited: int) -> None:
@@ -463,3 +463,99 @@ async def test_an_empty_outbox_need_not_be_waited_for() -> None:
     """That is a checkpoint all the same."""
     with trio.testing.assert_checkpoints():
         await outbox_to(Socket()).wait_empty()
+
+
+async def test_audio_has_a_bound_and_takes_no_room_of_others() -> None:
+    """Deltas and control frames find as much room beside it as without it."""
+    socket = Socket(room=0)
+    async with trio.open_nursery() as nursery:
+        outbox = outbox_to(socket, nursery)
+        outbox.open_turn(1)
+        outbox.open_speech(7)
+        assert [outbox.put_audio(7, b"a") for _ in range(OUTBOX_AUDIO + 2)] == [True] * OUTBOX_AUDIO + [
+            False
+        ] * 2
+        assert (outbox.audio, outbox.room) == (OUTBOX_AUDIO, OUTBOX_DELTAS)
+        for _ in range(OUTBOX_DELTAS):
+            assert outbox.put_delta(1, b"d")
+        for _ in range(OUTBOX_FRAMES):
+            outbox.put(b"c")  # `fail` raises when that is too many
+        assert (outbox.room, outbox.audio) == (0, OUTBOX_AUDIO)
+        outbox.purge_audio()
+        outbox.purge()
+        assert (outbox._bytes, len(outbox), outbox.room) == (OUTBOX_FRAMES, OUTBOX_FRAMES, OUTBOX_DELTAS)
+        nursery.cancel_scope.cancel()
+
+
+async def test_bytes_of_audio_are_not_those_of_others() -> None:
+    """As many bytes of control frames may wait as without audio."""
+    socket = Socket(room=0)
+    async with trio.open_nursery() as nursery:
+        outbox = outbox_to(socket, nursery)
+        outbox.open_speech(1)
+        while outbox.put_audio(1, bytes(1000)):
+            pass
+        outbox.put(bytes(OUTBOX_BYTES))
+        assert outbox.audio == OUTBOX_AUDIO
+        nursery.cancel_scope.cancel()
+
+
+async def test_audio_is_taken_back_alone_but_for_a_frame_that_is_begun() -> None:
+    """Deltas and control frames keep their place; the begun frame is finished."""
+    socket = Socket(room=1)
+    async with trio.open_nursery() as nursery:
+        outbox = outbox_to(socket, nursery)
+        outbox.open_turn(1)
+        outbox.open_speech(1)
+        for frame in (b"AA", b"BB"):
+            assert outbox.put_audio(1, frame)
+        outbox.put(b"c")
+        assert outbox.put_delta(1, b"d")
+        assert outbox.put_audio(1, b"CC")
+        outbox.flush()
+        assert outbox.audio == 2
+        assert outbox.purge_audio() == 2
+        assert outbox.purge_audio() == 0
+        assert outbox.put_audio(1, b"DD")  # after a pause it goes on
+        socket.make_room()
+        await outbox.wait_empty()
+        assert socket.taken == b"AAcdDD"
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("with_delta", [False, True])
+async def test_a_purge_takes_audio_too_and_ends_its_speech(with_delta: bool) -> None:
+    """No audio of it enters any more; a later speech finds an empty place."""
+    socket = Socket(room=0)
+    async with trio.open_nursery() as nursery:
+        outbox = outbox_to(socket, nursery)
+        outbox.open_turn(1)
+        outbox.open_speech(1)
+        assert outbox.put_audio(1, b"a")
+        if with_delta:
+            assert outbox.put_delta(1, b"d")
+        outbox.put(b"c")
+        outbox.purge()
+        assert not outbox.put_audio(1, b"b")
+        assert (outbox.audio, outbox._bytes) == (0, 1)
+        outbox.open_speech(2)
+        assert [outbox.put_audio(speech, b"e") for speech in (1, 0, -2, 2)] == [False, False, False, True]
+        outbox.close()
+        assert not outbox.put_audio(2, b"f")
+        socket.make_room()
+        outbox.flush()
+        await outbox.wait_empty()
+        assert socket.taken == b"ce"
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_client_that_overflows_gets_no_audio() -> None:
+    """What waits is dropped with the rest, and no more is taken."""
+    over: list[str] = []
+    async with trio.open_nursery() as nursery:
+        outbox = outbox_to(Socket(room=0), nursery, lambda bound, _: over.append(bound))
+        outbox.open_speech(1)
+        assert outbox.put_audio(1, b"a")
+        outbox.put(bytes(OUTBOX_BYTES + 1))
+        assert (over, outbox.audio, outbox.put_audio(1, b"b")) == (["bytes"], 0, False)
+        nursery.cancel_scope.cancel()
