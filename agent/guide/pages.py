@@ -16,6 +16,7 @@ PAGES: Final = (
     "websocket",
     "memory",
     "stories",
+    "voice",
     "running",
     "servers",
     "extending",

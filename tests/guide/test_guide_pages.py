@@ -11,6 +11,7 @@ from agent.commands.settings import GROUPS
 from agent.guide import pages as guide
 from agent.guide.pages import PAGES, read_page, read_title
 from agent.protocol import inbound, outbound
+from agent.protocol.kinds import KIND_OF_PATH
 from agent.protocol.paths import TABLE as ROUTES
 from agent.protocol.paths import match_path
 from agent.server.page_routes import PageContents
@@ -192,4 +193,4 @@ def test_settings_and_routes_that_it_names_are_there(name: str) -> None:
     paths = {route.path for route in ROUTES}
     for path in re.findall(r"`(?:(?:GET|POST|PUT|DELETE) )?(/[a-z][a-z0-9/_.{}-]*)`", TEXTS[name]):
         found = path in paths or match_path(path.encode()).routes or path in COMMANDS
-        assert found or path.startswith("/etc/"), path
+        assert found or path.encode() in KIND_OF_PATH or path.startswith("/etc/"), path
