@@ -28,6 +28,7 @@ PASSED_OVER = (
     "agent.recall",
     "agent.ports.memory",
     "agent.ports.recall_store",
+    "agent.ports.change_mark",
     "agent.ports.conversation",
 )
 
