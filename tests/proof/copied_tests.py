@@ -15,7 +15,7 @@ from .in_copy import BROKEN, CRASHED, NOTICED, OVERDUE, WELL, leave
 
 # Only what the tests need is loaded: most of the time of so small a run is its start.
 _OPTIONS = ("-x", "-p", "pytest_trio.plugin", "-p", "no:cacheprovider", "--rootdir=.", "--tb=short")
-_DEADLINE = "--deadline=15"  # seconds; none of these tests takes one
+_DEADLINE = "--deadline=40"  # seconds; none of these tests takes one on a quiet machine
 _EXAMPLES = "--examples=all"  # a property that draws few may not meet the one that a mutation fails
 
 
