@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from agent.documents import SUFFIXES, Document, Unreadable, parse_document
 from agent.errors import GivenUp
 
+from ..cpu import measure_cpu
 from ..examples import examples, sample
 from .hostile import CASES, RST_CASES, of
 from .office import a_docx, a_pdf
@@ -27,15 +28,17 @@ NOISE = 0.2 * (LARGE / 60_000) ** 2  # seconds of CPU; where time is a square, b
 ONE_IN = {".mdx": 4, ".rst": 3}
 """Every so-manyth case of .mdx, which is read as Markdown is but for its blocks, and of .rst, to which the marks of
 Markdown are text for the most part: `RST_CASES` has those of .rst, all of which are tried."""
-PER_MB = 200.0  # seconds of CPU, the slowest of what nobody would write, with room for a busy machine
+PER_MB = 400.0  # seconds of CPU, twice the slowest: docutils takes half a millisecond for each list in a list
 
 
 def cpu(data: bytes, suffix: str) -> float:
-    """Return the seconds of CPU that reading takes."""
-    began = time.thread_time()
-    with suppress(Unreadable):
-        parse_document(f"kb/a{suffix}", data)
-    return time.thread_time() - began
+    """Return the seconds of CPU that reading takes on an ordinary machine."""
+
+    def read() -> None:
+        with suppress(Unreadable):
+            parse_document(f"kb/a{suffix}", data)
+
+    return measure_cpu(read)
 
 
 def grows_evenly(case: Callable[[int], str], suffix: str) -> bool:
