@@ -317,13 +317,13 @@ def find_words(folder: Path, words: list[str]) -> list[str]:
 
 
 async def live(seed: int, directives: int, folder: Path | None = None) -> Account:
-    """Let random readers live; check what is stored, and what is left. `folder`: of the data, None for memory."""
+    """Let random readers live; check what is stored. With a `folder` for the data, also what is left."""
     account = Account()
     async with telling(pace_ms=2, mock_delay_ms=3, data=str(folder or "memory")) as server:
         empty = [await server.story(f"Empty {number}") for number in range(OPEN_STORIES)]
         stories = [await server.story(f"Story {number}") for number in range(STORIES)]
         await let_live(server, (await server.story("Warm"))[0], seed, Account(), "warm", 25)
-        before = await held(server, empty)
+        before = await held(server, empty) if folder else None
         await let_all_live(server, stories, Random(seed), account, directives)
         seen = set()
         for story, _ in stories:
@@ -331,9 +331,10 @@ async def live(seed: int, directives: int, folder: Path | None = None) -> Accoun
         assert {*account.receipts, *account.edits} <= seen
         written = "\n".join(account.written).split()
         assert [word for word in words_never_told(account) if word in written] == []
-        after = await held(server, empty)
-        assert after.find_growth(before) == {}
-        assert after.tasks == before.tasks
+        if before is not None:
+            after = await held(server, empty)
+            assert after.find_growth(before) == {}
+            assert after.tasks == before.tasks
     if folder is not None:
         assert find_words(folder, words_never_told(account)) == []
         told = [each.words.split()[0] for each in account.deeds if each.end == "done" and each.words]
@@ -342,9 +343,9 @@ async def live(seed: int, directives: int, folder: Path | None = None) -> Accoun
 
 
 async def test_readers_are_told_what_is_stored(autojump_clock: trio.testing.MockClock) -> None:
-    """A short life of five readers: each stored version is what was told, and the census is empty."""
-    account = await live(1, 60)
-    assert account.counts["stored"] >= 15, account.counts
+    """A short life of five readers: each stored version is what was told."""
+    account = await live(1, 30)
+    assert account.counts["stored"] >= 7, account.counts
 
 
 @pytest.mark.proof
@@ -352,7 +353,7 @@ async def test_readers_are_told_what_is_stored(autojump_clock: trio.testing.Mock
 async def test_a_thousand_directives(
     seed: int, autojump_clock: trio.testing.MockClock, tmp_path: Path
 ) -> None:
-    """The long form, on files; each way of going on happens."""
+    """The long form, on files; each way of going on happens, and the census is empty."""
     account = await live(seed, DIRECTIVES, tmp_path)
     ways = {
         "stored",

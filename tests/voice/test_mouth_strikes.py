@@ -229,11 +229,10 @@ def quiet() -> Iterator[None]:
     before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     gc.collect()
-    gc.freeze()
+    gc.freeze()  # for good: every census of a later test would look at all of it again
     try:
         yield
     finally:
-        gc.unfreeze()
         structlog.configure(**before)
 
 
