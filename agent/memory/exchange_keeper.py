@@ -17,6 +17,7 @@ most `MEMORY_ASKED` items of one message are asked about.
 
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 import structlog
 import trio
@@ -48,6 +49,10 @@ EXPIRE_EVERY = 60.0  # seconds between two looks for items past their end
 
 _log = structlog.get_logger("agent.memory")
 
+QueueEntry: TypeAlias = QueuedExchange | DeclinedItem
+Owner: TypeAlias = tuple[str, str, str]
+StoredExchanges: TypeAlias = Mapping[QueuedExchange, tuple[MessageItems, tuple[ProposalOutcome, ...]]]
+
 
 class ExchangeKeeper:
     """Remembers the exchanges that sessions hand over. Run it in a nursery that outlives the sessions.
@@ -73,10 +78,10 @@ class ExchangeKeeper:
         self._clock = clock
         self._observer = observer
         self._item_reader = read_items
-        self._waiting: deque[QueuedExchange | DeclinedItem] = deque()
+        self._waiting: deque[QueueEntry] = deque()
         self._writing = False
         self._unwritten = 0  # exchanges of the batch that is being written
-        self._batch: list[QueuedExchange | DeclinedItem] = []  # being written, or its follow-up being done
+        self._batch: list[QueueEntry] = []  # being written, or its follow-up being done
         self._wanted = trio.Event()
         self._quiet = trio.Event()
         self._gaps: Counter[Scope] = Counter()
@@ -179,47 +184,48 @@ class ExchangeKeeper:
         """
         self._batch = self._take_batch()
         exchanges = [each for each in self._batch if isinstance(each, QueuedExchange)]
+        stored = await self._store_exchanges(exchanges) if exchanges else {}
+        async with trio.open_nursery() as nursery:
+            for entries in self._group_follow_ups(stored).values():
+                nursery.start_soon(self._follow_up, entries, stored)
+
+    async def _store_exchanges(self, exchanges: Sequence[QueuedExchange]) -> StoredExchanges:
+        """Store exchanges in one transaction; return them, or nothing where they are lost."""
         self._unwritten = len(exchanges)
         items = [self._read_items(each) for each in exchanges]
         tries = 0 if self._noting is None else NOTE_TRIES
-        records = [
-            _make_record(each, message_items, tries)
-            for each, message_items in zip(exchanges, items, strict=True)
-        ]
-        outcomes = await self._write_records(records) if records else ()
+        outcomes = await self._write_records(
+            [_make_record(each, read, tries) for each, read in zip(exchanges, items, strict=True)]
+        )
         self._unwritten = 0
-        settling: dict[QueuedExchange, tuple[MessageItems, tuple[ProposalOutcome, ...]]] = {}
         if outcomes is FAILED:
             self._count_lost(exchanges)
-        elif exchanges:
-            settling = dict(zip(exchanges, zip(items, outcomes, strict=True), strict=True))
-            self._trouble = False
-            self.on_stored()
-            await self._note_gaps()
-        follow_ups: dict[tuple[str, str, str], list[QueuedExchange | DeclinedItem]] = {}
-        for each in self._batch:
-            if not isinstance(each, QueuedExchange):
-                follow_ups.setdefault(_owner_of(each), []).append(each)
-            elif each in settling:
-                message_items, proposed = settling[each]
-                if (
-                    proposed
-                    or message_items.finished_keys
-                    or message_items.recent_stems
-                    or each.answered.cites
-                    or _owner_of(each) in follow_ups
-                ):
-                    follow_ups.setdefault(_owner_of(each), []).append(each)
-                else:
-                    self._end_exchange(each, ())
-        async with trio.open_nursery() as nursery:
-            for entries in follow_ups.values():
-                nursery.start_soon(self._follow_up, entries, settling)
+            return {}
+        self._trouble = False
+        self.on_stored()
+        await self._note_gaps()
+        return dict(zip(exchanges, zip(items, outcomes, strict=True), strict=True))
 
-    def _take_batch(self) -> list[QueuedExchange | DeclinedItem]:
+    def _group_follow_ups(self, stored: StoredExchanges) -> Mapping[Owner, Sequence[QueueEntry]]:
+        """Return what is left to do for each user: declines, and exchanges with a follow-up. End all other exchanges.
+
+        An exchange behind another entry of its user waits for that.
+        """
+        follow_ups: dict[Owner, list[QueueEntry]] = {}
+        for each in self._batch:
+            owner = _owner_of(each)
+            if not isinstance(each, QueuedExchange) or (
+                each in stored and (owner in follow_ups or _has_follow_up(each, *stored[each]))
+            ):
+                follow_ups.setdefault(owner, []).append(each)
+            elif each in stored:
+                self._end_exchange(each, ())
+        return follow_ups
+
+    def _take_batch(self) -> list[QueueEntry]:
         """Take one batch off the queue, ending before an exchange that follows a decline of the same user."""
-        batch: list[QueuedExchange | DeclinedItem] = []
-        declining: set[tuple[str, str, str]] = set()
+        batch: list[QueueEntry] = []
+        declining: set[Owner] = set()
         while self._waiting and len(batch) < MEMORY_BATCH:
             following = self._waiting[0]
             if not isinstance(following, QueuedExchange):
@@ -231,14 +237,14 @@ class ExchangeKeeper:
 
     async def _follow_up(
         self,
-        entries: Sequence[QueuedExchange | DeclinedItem],
-        settling: Mapping[QueuedExchange, tuple[MessageItems, tuple[ProposalOutcome, ...]]],
+        entries: Sequence[QueueEntry],
+        stored: StoredExchanges,
     ) -> None:
         """Do the follow-up of one user's exchanges and declines, in order."""
         for each in entries:
             if isinstance(each, QueuedExchange):
                 await self._settler.unsay_answer(each)
-                self._end_exchange(each, await self._settler.settle(each, *settling[each]))
+                self._end_exchange(each, await self._settler.settle(each, *stored[each]))
             else:
                 await self._settler.decline(each)
 
@@ -312,7 +318,13 @@ class ExchangeKeeper:
             await trio.sleep(EXPIRE_EVERY)
 
 
-def _owner_of(entry: QueuedExchange | DeclinedItem) -> tuple[str, str, str]:
+def _has_follow_up(
+    exchange: QueuedExchange, items: MessageItems, proposed: tuple[ProposalOutcome, ...]
+) -> bool:
+    return bool(proposed or items.finished_keys or items.recent_stems or exchange.answered.cites)
+
+
+def _owner_of(entry: QueueEntry) -> Owner:
     """Return the key of the user, or of an unknown user's thread, that an exchange or a decline belongs to."""
     scope = entry.question.scope if isinstance(entry, QueuedExchange) else entry[0]
     return scope.project, scope.user, "" if scope.user else scope.thread

@@ -143,19 +143,11 @@ class HttpServer:
     async def _admit(
         self, match: PathMatch, head: Head, address: str | None
     ) -> Refusal | Answer | PlacedHandler:
+        """Check a request in the order that the module draws, then have its route answer it."""
         route = match.routes.get(_method(head))
-        access = _access_of(match, route, head)
-        try:
-            caller = (
-                Caller()  # an open route of the API ignores keys, wrong ones too
-                if match.shape == "problem" and access == "open"
-                else await self._keys.caller_for(access, head, address)
-            )
-        except TooManyGuesses:
-            self._observer.count("limited", "tokens")
-            return TOO_MANY_GUESSES
-        if caller is None:
-            return _NO_KEY if match.shape == "problem" else NEEDS_TOKEN
+        caller = await self._find_caller(_access_of(match, route, head), match, head, address)
+        if isinstance(caller, Refusal):
+            return caller
         refusal = self._refuse_caller(match, route, caller, address)
         if refusal is not None:
             return refusal
@@ -166,22 +158,36 @@ class HttpServer:
         if route.access == "open":
             return await self._door_handlers[route.name](head, match.names)
         key = parse_idempotency_key(head) if match.shape == "problem" and route.method == "POST" else None
+        if not caller.may_see(match.names.get("project_id") or getattr(query, "project_id", None)):
+            raise ProblemError("not_found")
         admitted = AdmittedRequest(
             head=head, caller=caller, route=route, names=match.names, query=query, key=key
         )
-        project = match.names.get("project_id") or getattr(query, "project_id", None)
-        if not caller.may_see(project):
-            raise ProblemError("not_found")
-        refusal = self._refuse(admitted, address)
-        if refusal is not None:
-            return refusal
+        return self._refuse(admitted, address) or await self._answer_admitted(admitted)
+
+    async def _find_caller(
+        self, access: Access, match: PathMatch, head: Head, address: str | None
+    ) -> Caller | Refusal:
+        """Return whose key or token a request shows, or the refusal of one that shows none that opens its path."""
+        if match.shape == "problem" and access == "open":
+            return Caller()  # an open route of the API ignores keys, wrong ones too
+        try:
+            caller = await self._keys.caller_for(access, head, address)
+        except TooManyGuesses:
+            self._observer.count("limited", "tokens")
+            return TOO_MANY_GUESSES
+        return caller or (_NO_KEY if match.shape == "problem" else NEEDS_TOKEN)
+
+    async def _answer_admitted(self, admitted: AdmittedRequest) -> Refusal | Answer | PlacedHandler:
+        """Return the answer of a route that takes no place, or the function to call in a place."""
+        route = admitted.route
         if route.access == "user":
             answer = None if self._project_pages is None else await self._project_pages.answer(admitted)
-            if answer is not None or caller.project is not None:
+            if answer is not None or admitted.caller.project is not None:
                 return answer or _NOT_FOUND
         if route.name in self._door_handlers:
-            return await self._door_handlers[route.name](head, match.names)
-        return partial(self._serve, self._services[match.shape], admitted)
+            return await self._door_handlers[route.name](admitted.head, admitted.names)
+        return partial(self._serve, self._services[route.shape], admitted)
 
     def _refuse_caller(
         self, match: PathMatch, route: Route | None, caller: Caller, address: str | None

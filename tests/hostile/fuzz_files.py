@@ -17,7 +17,9 @@ import time
 import zipfile
 import zlib
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -100,8 +102,9 @@ _REPEATS = (2, 10, 300, 20_000)
 _LARGEST = 1_500_000  # bytes of one input
 
 
-def seeds() -> dict[str, bytes]:
-    """Return a good small file of each reader, by its suffix."""
+@cache
+def seeds() -> Mapping[str, bytes]:
+    """Return a good small file of each reader, by its suffix; those that hold the time are made once."""
     return {
         ".md": _MARKDOWN.encode(),
         ".html": _HTML.encode(),
