@@ -144,35 +144,35 @@ def _read_words(s: str, words: list[NumberWord], ends: list[int], ands: list[boo
     if last.sort == "fraction" or (last.sort == "third" and _is_third(s, words, ends, article)):
         return _fraction(s, words, ends, ands)
     if last.sort in ("ordinal", "third"):
-        if len(words) == 1 and len(last.atoms) == 1:
-            if article and last.atoms[0] > 3 and _OF_OFF.match(s, ends[-1]):
-                return _amount(s, of_fraction(Fraction(1, last.atoms[0])), last, ends[-1])
-            return WordRun("ordinal", ends[-1], ordinal=last.atoms[0])
-        if len(words) == 2 and words[0].sort == "article" and words[0].value:  # en andra gång
-            value = cardinal_value(last.atoms)
-            return (
-                WordRun("ordinal", ends[-1], ordinal=value)
-                if value is not None
-                else WordRun("unread", ends[-1])
-            )
-        if len(words) == 2 and words[0].sort == "article" and last.atoms[0] > 3:  # one fifth
-            return _amount(s, of_fraction(Fraction(1, last.atoms[0])), last, ends[-1])
-        value = cardinal_value(tuple([a for w in words for a in w.atoms]))
-        return (
-            WordRun("ordinal", ends[-1], ordinal=value) if value is not None else WordRun("unread", ends[-1])
-        )
+        return _ordinal(s, words, ends, article)
     if any(w.sort in ("ordinal", "third") for w in words):
         return WordRun("unread", ends[-1])
-    for index, word in enumerate(words[:-1]):
-        if word.sort == "fraction":  # half a million
-            scale = _POWERS.get(words[index + 1].atoms[0]) if index + 2 == len(words) else None
-            if scale is None:
-                return WordRun("unread", ends[-1])
-            part = _part(words[: index + 1], ands)
-            if part is None:
-                return WordRun("unread", ends[-1])
-            return _amount(s, shift_value(part, scale), last, ends[-1])
+    if any(w.sort == "fraction" for w in words):
+        return _scaled_fraction(s, words, ends, ands)
     return _cardinal(s, words, ends)
+
+
+def _ordinal(s: str, words: list[NumberWord], ends: list[int], article: bool) -> WordRun:
+    """Read a run that ends in an ordinal: a place (`twenty-first`, `en andra gång`), or a part (`one fifth`)."""
+    last, end = words[-1], ends[-1]
+    is_part = len(words) == 1 and len(last.atoms) == 1 and article and _OF_OFF.match(s, end) is not None
+    if len(words) == 2 and words[0].sort == "article":
+        words = [last] if words[0].value else words  # "en" of "en andra gång" counts nothing
+        is_part = len(words) == 2
+    if is_part and last.atoms[0] > 3:
+        return _amount(s, of_fraction(Fraction(1, last.atoms[0])), last, end)
+    value = cardinal_value(tuple([a for w in words for a in w.atoms]))
+    return WordRun("unread", end) if value is None else WordRun("ordinal", end, ordinal=value)
+
+
+def _scaled_fraction(s: str, words: list[NumberWord], ends: list[int], ands: list[bool]) -> WordRun:
+    """Read `half a million`: a fraction, then a power of a thousand as the last word."""
+    at = next(at for at, word in enumerate(words) if word.sort == "fraction")
+    power = _POWERS.get(words[-1].atoms[0]) if at + 2 == len(words) else None
+    part = None if power is None else _part(words[: at + 1], ands)
+    if power is None or part is None:
+        return WordRun("unread", ends[-1])
+    return _amount(s, shift_value(part, power), words[-1], ends[-1])
 
 
 def _is_third(s: str, words: list[NumberWord], ends: list[int], article: bool) -> bool:
