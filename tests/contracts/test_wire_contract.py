@@ -18,8 +18,14 @@ from agent.server.request_head import Head, read_head
 from agent.server.websocket import Connection, serve_websocket
 from agent.testing.faults import pipe
 from agent.testing.wires import Inbox, MemoryWire
+from agent.voice.engines.tone import Tone
+from agent.voice.hearing import Hearing
+from agent.voice.mouth import Mouth
+from agent.voice.voice_wire import VoiceWire
 from agent.wire.frames import BINARY, build_frame
+from agent.wire.pulse import Pulse
 from tests.strikes.raw import RawClient
+from tests.voice.ears import BreakableRecognizer, TakingWire, parts_of
 
 ROOM = 1 << 14
 TEXT = b'{"type":"stream","delta":"\xc3\xa5"}'
@@ -80,8 +86,22 @@ async def _websocket() -> AsyncGenerator[Opened, None]:
         nursery.cancel_scope.cancel()
 
 
+@asynccontextmanager
+async def _voice() -> AsyncGenerator[Opened, None]:
+    pulse = Pulse()
+    async with trio.open_nursery() as nursery:
+        client = TakingWire(nursery)
+        mouth = Mouth(client, Tone(), pulse)
+        hearing = Hearing(parts_of(BreakableRecognizer()), client, mouth)
+        wire = VoiceWire(client, mouth, hearing)
+        nursery.start_soon(pulse.run)
+        yield Opened(wire, client.push, client.leave, client.block, client.unblock, client.sent)
+        nursery.cancel_scope.cancel()
+
+
 WIRES: dict[str, Callable[[], AbstractAsyncContextManager[Opened]]] = {
     "memory": _memory,
+    "voice": _voice,
     "websocket": _websocket,
 }
 
@@ -184,12 +204,12 @@ async def test_a_purge_takes_back_what_was_not_begun(opened: Wires, autojump_clo
             it.wire.flush()
         it.wire.purge_deltas()
         assert not it.wire.deltas.put_delta(1, it.wire.make_frame(TEXT))
-        it.wire.put_frames(it.wire.make_frame(b'{"type":"stream_end"}'))
+        it.wire.put_frames(it.wire.make_frame(b'{"type":"stream_end","reason":"done"}'))
         it.wire.flush()
         it.go_on()
         await settle()
         assert len(it.heard()) <= 2
-        assert it.heard()[-1] == {"type": "stream_end"}
+        assert it.heard()[-1] == {"type": "stream_end", "reason": "done"}
 
 
 async def test_after_an_abort_nothing_is_sent_or_received(opened: Wires, autojump_clock: MockClock) -> None:

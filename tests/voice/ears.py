@@ -138,7 +138,7 @@ class FakeMouth:
 class TakingWire(MemoryWire):
     """A wire that keeps the messages that it is to take as the client's."""
 
-    def __init__(self, nursery: trio.Nursery, mouth: FakeMouth | None) -> None:
+    def __init__(self, nursery: trio.Nursery, mouth: FakeMouth | None = None) -> None:
         super().__init__(nursery)
         self.taken: list[dict[str, Any]] = []
         self._mouth = mouth

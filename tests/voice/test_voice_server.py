@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -14,6 +15,7 @@ from trio_websocket import WebSocketConnection, wrap_client_stream
 
 from agent.app import App
 from agent.compose.adapters import Adapters
+from agent.config import MEMORY
 from agent.ports.brain import DraftCompleted, Question, RunCall, TurnEvent, VerifiedPart
 from agent.settings import Settings
 from agent.testing.network import inline
@@ -131,6 +133,37 @@ async def test_text_goes_on_beside_audio(autojump_clock: MockClock) -> None:
         await frames(client, "response")
         first, second = brain.questions
         assert (first.heard, second.heard, second.follows_speech) == (True, False, True)
+
+
+async def test_a_thread_that_is_opened_again_knows_what_was_heard(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    """By another connection of its user, whose typed message follows speech too."""
+    users = tmp_path / "users.toml"
+    users.write_text('ana = "anas-own-secret-token"\n', encoding="utf-8")
+    settings = Settings.of(
+        token="the-operators-own-token", users=users, memory="on", data=MEMORY, pace_ms=0, rate_limit=0
+    )
+    brain = NotedBrain()
+    async with served(settings, brain=brain, recognizer=Script({HASH: WORDS})) as connect:
+        offered = ("agent.voice.v1", "bearer.anas-own-secret-token")
+        client = await connect(*offered)
+        await client.send_message(json.dumps({"type": "open_thread"}))
+        opened = (await frames(client, "thread"))[-1]
+        await client.send_message(json.dumps({"type": "listen", "on": True}))
+        for pcm in (sound(1), sound(2), *[bytes(3200)] * 8):
+            await client.send_message(pcm)
+        await frames(client, "response")
+        await client.aclose()
+        await trio.sleep(1)
+        again = await connect(*offered)
+        await again.send_message(json.dumps({"type": "open_thread", "thread": opened["thread"]}))
+        await frames(again, "thread")
+        await again.send_message(json.dumps({"type": "message", "id": "m", "text": "And the other one?"}))
+        await frames(again, "response")
+    question = brain.questions[-1]
+    assert [each.question for each in question.history] == [WORDS]
+    assert (question.heard, question.follows_speech) == (False, True)
 
 
 @pytest.mark.parametrize(
