@@ -41,7 +41,7 @@ def _find_leaves(value: Any, names: tuple[str, ...]) -> Iterator[tuple[str, Any]
     if isinstance(value, Mapping):
         for key, each in value.items():
             yield from _find_leaves(each, (*names, *_NAME.findall(_CAMEL.sub(" ", str(key)))))
-    elif isinstance(value, list):
+    elif isinstance(value, list | tuple):
         for each in value:
             yield from _find_leaves(each, names)
     else:

@@ -3,6 +3,8 @@
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
+import msgspec
+
 from ..lang import Lang
 from .brain import VerifiedText
 
@@ -94,6 +96,14 @@ class Wire(Protocol):
     @property
     def speaker(self) -> Speaker | None:
         """The mouth that says the texts of the turns, None for a client that only reads."""
+        ...
+
+    @property
+    def note_frame(self) -> Callable[[msgspec.Struct], None] | None:
+        """Called by the session with each frame of `agent.protocol` before it is queued, deltas apart.
+
+        None for a wire that only passes the bytes on.
+        """
         ...
 
     def open_turn(self, turn: int) -> None:

@@ -128,7 +128,8 @@ class Connection:
 
     # --- the interface of a session: `agent.ports.wire.Wire`
 
-    speaker: Final = None  # `agent.voice.voice_wire.VoiceWire` has one
+    speaker: Final = None  # `agent.voice.voice_wire.VoiceWire` has both
+    note_frame: Final = None
 
     @property
     def received_at(self) -> float:

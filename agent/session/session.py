@@ -216,11 +216,8 @@ class Session:
         context = self._context
         if not context.kind.suggests:
             return
-        self.post(
-            SuggestionOffered(
-                question, proposal, context.new_id(), trio.current_time(), context.clock.now_ms()
-            )
-        )
+        wall_ms = context.clock.now_ms()
+        self.post(SuggestionOffered(question, proposal, context.new_id(), trio.current_time(), wall_ms))
 
     def tell_update(self, update: ThreadUpdate) -> None:
         """Tell the client of a change in a thread of its user (implements `agent.ports.consult.ThreadListener`)."""
@@ -276,6 +273,8 @@ class Session:
         written = None
         if isinstance(frame, StreamEnd) and frame.reason == "cancelled":
             written = partial(_measure_cancel, self._context.observer, self._since)
+        if self._wire.note_frame is not None:
+            self._wire.note_frame(frame)
         self._wire.put_frames(self._wire.make_frame(encode(frame)), written)
 
     def _begin_turn(self, effect: BeginTurn) -> None:

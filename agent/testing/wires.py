@@ -96,6 +96,7 @@ class MemoryWire:
     # --- the session's side
 
     speaker: Final = None
+    note_frame: Final = None
 
     @property
     def deltas(self) -> Outbox:

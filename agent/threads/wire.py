@@ -57,6 +57,7 @@ class ThreadWire:
     # --- for the session
 
     speaker: Final = None  # over HTTP a client reads
+    note_frame: Final = None
 
     @property
     def received_at(self) -> float:

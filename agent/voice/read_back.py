@@ -19,13 +19,6 @@ from ..text.language import detect_language
 from ..text.words import split_words
 from .mouth import Mouth
 
-_SUGGESTED, _CLOSED, _EXECUTED = (
-    f'{{"type":"{frame.__struct_config__.tag}"'.encode()
-    for frame in (ActionSuggestion, ActionClosed, ActionExecuted)
-)
-_suggestion = msgspec.json.Decoder(ActionSuggestion)
-_closed = msgspec.json.Decoder(ActionClosed)
-_executed = msgspec.json.Decoder(ActionExecuted)
 _ASSENTS = frozenset(words for each in LANGUAGES.values() for words in each.saying.assents)
 
 
@@ -45,14 +38,12 @@ class ReadBack:
         """Note the language of a `message`."""
         self._lang = frame.lang or detect_language(frame.text) or self._lang
 
-    def note_frame(self, text: bytes) -> None:
+    def note_frame(self, frame: msgspec.Struct) -> None:
         """Note a frame of the session: a suggestion is read aloud, and is live until it is closed or confirmed."""
-        if text.startswith(_SUGGESTED):
-            self._read_suggestion(_suggestion.decode(text))
-        elif text.startswith(_CLOSED):
-            self._live.pop(_closed.decode(text).suggestion_id, None)
-        elif text.startswith(_EXECUTED):
-            self._live.pop(_executed.decode(text).suggestion_id, None)
+        if isinstance(frame, ActionSuggestion):
+            self._read_suggestion(frame)
+        elif isinstance(frame, ActionClosed | ActionExecuted):
+            self._live.pop(frame.suggestion_id, None)
 
     def find_confirm(self, transcript: VoiceTranscript) -> ConfirmAction | None:
         """Return the confirm that the words of a whole utterance are, None where they are a message."""

@@ -26,8 +26,6 @@ from .mouth import Mouth, VoiceConnection
 from .read_back import ReadBack
 
 MessageHandler: TypeAlias = Callable[[str | bytes], None]
-_STREAM_END = b'{"type":"stream_end"'
-_stream_end = msgspec.json.Decoder(StreamEnd)
 _SILENCING = (Message, OpenThread, ThreadDelete, MemoryForget)
 """Frames after which nothing of an earlier answer is said, which may be about what they leave or delete."""
 
@@ -142,6 +140,14 @@ class VoiceWire:
             self.speaker.close()
         self._connection.abort()
 
+    def note_frame(self, frame: msgspec.Struct) -> None:
+        """Note the ends of turns, and the suggestions that the mouth reads aloud."""
+        if isinstance(frame, StreamEnd):
+            if self._hearing is not None:
+                self._hearing.utterance.note_turn_end(frame.id)
+        elif self._read_back is not None:
+            self._read_back.note_frame(frame)
+
     # --- the connection's own
 
     @property
@@ -160,10 +166,6 @@ class VoiceWire:
 
     def make_frame(self, text: bytes) -> bytes:
         """Return one whole text message as the bytes that `put_frames` takes."""
-        if self._hearing is not None and text.startswith(_STREAM_END):
-            self._hearing.utterance.note_turn_end(_stream_end.decode(text).id)
-        if self._read_back is not None:
-            self._read_back.note_frame(text)
         return self._connection.make_frame(text)
 
     def put_frames(self, frames: bytes, written: WrittenCallback | None = None) -> None:

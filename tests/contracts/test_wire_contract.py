@@ -204,12 +204,12 @@ async def test_a_purge_takes_back_what_was_not_begun(opened: Wires, autojump_clo
             it.wire.flush()
         it.wire.purge_deltas()
         assert not it.wire.deltas.put_delta(1, it.wire.make_frame(TEXT))
-        it.wire.put_frames(it.wire.make_frame(b'{"type":"stream_end","reason":"done"}'))
+        it.wire.put_frames(it.wire.make_frame(b'{"type":"stream_end"}'))
         it.wire.flush()
         it.go_on()
         await settle()
         assert len(it.heard()) <= 2
-        assert it.heard()[-1] == {"type": "stream_end", "reason": "done"}
+        assert it.heard()[-1] == {"type": "stream_end"}
 
 
 async def test_after_an_abort_nothing_is_sent_or_received(opened: Wires, autojump_clock: MockClock) -> None:

@@ -10,8 +10,10 @@ from agent.ports.voice import VoiceTranscript
 from agent.protocol.inbound import ConfirmAction
 from agent.voice.client_utterance import PAUSE_SECONDS
 from agent.voice.read_back import ReadBack
+from tests.session.harness import ask, saying, world
 
-from .ears import BreakableRecognizer, FakeMouth, listener, script, sound
+from .ears import BreakableRecognizer, FakeMouth, listener, parts_of, script, sound
+from .talking import connect
 
 ECHO = {(1,): "torque", (1, 2): "the torque is", (1, 2, 3): "the torque is eight newton metres"}
 OWN = {(4,): "no", (4, 5): "no stop"}
@@ -50,6 +52,24 @@ async def test_a_word_cancels_the_turn_that_is_under_way(autojump_clock: MockClo
         client.listen()
         await client.say(1)
         assert client.wire.taken == [{"type": "cancel", "id": "m1"}]
+
+
+async def test_a_word_into_the_speech_of_a_turn_that_has_ended_leaves_the_session_alone(
+    autojump_clock: MockClock,
+) -> None:
+    """The session tells its wire when a turn ends; the speech goes on, and is silenced alone."""
+    async with world() as w, trio.open_nursery() as nursery:
+        w.brain.script = saying("It is open now. Ask me for more of it.")
+        talk = await connect(w, nursery, ears=parts_of(BreakableRecognizer()))
+        talk.wire.push(ask())
+        await talk.wire.until("response")
+        await talk.wire.until("speech")
+        talk.wire.push({"type": "listen", "on": True, "echoCancelled": True})
+        talk.wire.push(sound(1))
+        await talk.wire.until("speech_end")
+        assert talk.ends == ["cancelled"]
+        assert "taken" not in [kind for _, kind, _ in talk.transcript]
+        nursery.cancel_scope.cancel()
 
 
 async def test_a_cough_pauses_and_cancels_nothing(autojump_clock: MockClock) -> None:

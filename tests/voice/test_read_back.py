@@ -8,7 +8,6 @@ from trio.testing import MockClock
 
 from agent.ports.utterance import Utterance
 from agent.ports.voice import VoiceTranscript
-from agent.protocol.codec import encode
 from agent.protocol.inbound import Message
 from agent.protocol.outbound import ActionClosed, ActionExecuted, ActionSuggestion
 from agent.voice.mouth import Mouth
@@ -40,7 +39,7 @@ def reading(confirms: bool = True, *suggestions: ActionSuggestion) -> tuple[Read
     mouth = ReadingMouth()
     reader = ReadBack(cast(Mouth, mouth), confirms)
     for each in suggestions or (SUGGESTION,):
-        reader.note_frame(encode(each))
+        reader.note_frame(each)
     return reader, mouth
 
 
@@ -93,9 +92,9 @@ def test_of_two_live_suggestions_a_yes_confirms_none() -> None:
     for played in mouth.played:
         played()
     assert not confirms(reader)
-    reader.note_frame(encode(ActionClosed("s2", "rejected")))
+    reader.note_frame(ActionClosed("s2", "rejected"))
     assert confirms(reader)
-    reader.note_frame(encode(ActionExecuted("s1", {"success": True})))
+    reader.note_frame(ActionExecuted("s1", {"success": True}))
     assert not confirms(reader)
 
 
@@ -135,5 +134,5 @@ def test_the_language_is_that_of_the_client_s_last_message() -> None:
     """Its own word counts first."""
     reader, mouth = reading(True, SUGGESTION)
     reader.note_message(Message("m", "Vad kostar det att ringa upp mig?"))
-    reader.note_frame(encode(SUGGESTION))
+    reader.note_frame(SUGGESTION)
     assert [each.lang for each in mouth.read] == ["en", "sv"]
