@@ -8,8 +8,9 @@ rest is dropped unread until the client asks to be listened to again. So a clien
 audio in a second, costs no memory and keeps its session.
 
 An ear that fails, or does not answer in time, costs its utterance; it is cancelled, closed, and opened again by the
-next `listen`. An ear that nothing but digital silence has reached for `IDLE_SECONDS` is closed too, and its place
-given to others; the next sound opens it again. Of a noise without speech the ear keeps at most `LONGEST_SECONDS`.
+next `listen`, also by one that came before it failed. An ear that nothing but digital silence has reached for
+`IDLE_SECONDS` is closed too, and its place given to others; the next sound opens it again. Of a noise without speech
+the ear keeps at most `LONGEST_SECONDS`.
 """
 
 from collections import deque
@@ -31,7 +32,14 @@ from ..protocol.codec import encode
 from ..protocol.outbound import Error
 from ..wire.meter import POLICY, are_too_many
 from .client_utterance import ClientUtterance, PausableMouth, UtteranceWire
-from .states import LISTENING, UTTERANCE, ListeningDeed, ListeningGuard, ListeningTrigger
+from .states import (
+    LISTENING,
+    UTTERANCE,
+    ListeningDeed,
+    ListeningGuard,
+    ListeningState,
+    ListeningTrigger,
+)
 
 AHEAD_SECONDS = 2.0  # of audio beyond real time
 SILENCE_SECONDS = 0.8  # without speech, after which an utterance has ended
@@ -42,7 +50,7 @@ OPEN_TIMEOUT, FEED_TIMEOUT, FINISH_TIMEOUT = 20.0, 2.0, 15.0  # of an ear, beyon
 _SECOND = SAMPLE_RATE * SAMPLE_BYTES  # bytes
 _SILENCE, _LONGEST = int(SILENCE_SECONDS * _SECOND), int(LONGEST_SECONDS * _SECOND)
 _SLACK = 1e-6  # seconds that rounding may add
-_END = b""  # in the queue: `listen` was ended here
+_END = b""  # in the queue, until the words before it are made out: `listen` was ended here
 
 _NOT_LISTENING = "Send listen with on true before audio; all audio is dropped until then."
 _SIZE = (
@@ -117,7 +125,6 @@ class Hearing:
         self._queued = 0  # bytes
         self._more = trio.Event()
         self._wants_ear = False
-        self._has_stopped = False  # the client has ended `listen`, and the ear may go after its last words
         self._has_place = False
         self._ear_scope = trio.CancelScope()
         self._paid_until = 0.0  # the time at which the audio so far ends, were it spoken in real time
@@ -170,10 +177,15 @@ class Hearing:
         """Whether an utterance is heard or being made out."""
         return self.utterance.state is not UTTERANCE.initial
 
+    @property
+    def has_listened_since(self) -> bool:
+        """Whether `listen` was ended and begun again after the audio that the ear is at, and not too much has come."""
+        is_kept = self._queued <= QUEUE_SECONDS * _SECOND
+        return is_kept and self._queue.count(_END) > (self.state is not ListeningState.ON)
+
     def open_ear(self) -> None:
         """Open an ear, or go on with the one that is open."""
         self._wants_ear = True
-        self._has_stopped = False
         if not self._has_place:
             self._has_place = True
             self._parts.places.take()
@@ -194,7 +206,6 @@ class Hearing:
     def queue_end(self) -> None:
         """Have the utterance end with the audio that waits."""
         if self._wants_ear:
-            self._has_stopped = True
             self._queue.append(_END)
             self._more.set()
 
@@ -203,6 +214,16 @@ class Hearing:
         self._queue.clear()
         self._queued = 0
         self._wants_ear = False
+        self._drop_ear()
+
+    def drop_earlier(self) -> None:
+        """Forget the audio before the first end of `listen`; another `Ear` hears the rest."""
+        while pcm := self._queue.popleft():
+            self._queued -= len(pcm)
+        self._drop_ear()
+
+    def _drop_ear(self) -> None:
+        self._ear_scope.deadline = inf
         self._ear_scope.cancel()
         self.utterance.drop()
 
@@ -242,13 +263,14 @@ class Hearing:
             self._parts.places.release()
 
     async def _use_ear(self) -> None:
-        """Open an ear, and hear with it until none is wanted. A fault of the ear is told to the client."""
+        """Open an ear, and hear with it until none is wanted; a fault of the ear until then is told to the client."""
         scope = self._ear_scope
         scope.deadline = trio.current_time() + OPEN_TIMEOUT
         try:
             async with self._parts.recognizer.open_ear() as ear:
                 scope.deadline = inf
                 await self._hear_with(ear)
+                scope.cancel()  # nothing is lost any more
         except* (VoiceFailed, trio.TooSlowError) as failures:
             self._report_failure(failures)
         except* Exception as faults:  # noqa: BLE001 - the edge of one ear
@@ -259,7 +281,8 @@ class Hearing:
 
     def _report_failure(self, failures: BaseExceptionGroup[Exception]) -> None:
         _log.warning("the ear failed", **describe_error(failures.exceptions[0]))
-        self._react(ListeningTrigger.FAILED)
+        if not self._ear_scope.cancel_called:
+            self._react(ListeningTrigger.FAILED)
 
     async def _hear_with(self, ear: Ear) -> None:
         """Feed the queued audio to `ear`, until no more of it is wanted."""
@@ -288,14 +311,17 @@ class Hearing:
                 with trio.fail_after(FEED_TIMEOUT):
                     await ear.discard()
                 unheard = 0
-            has_ended = pcm == _END and self._has_stopped and not self._queue
+            if pcm == _END:
+                await trio.lowlevel.checkpoint_if_cancelled()  # then the queue was emptied
+                self._queue.popleft()
+            has_ended = pcm == _END and self.state is not ListeningState.ON and not self._queue
             if has_ended or trio.current_time() - self._sound_at >= IDLE_SECONDS:
                 self._wants_ear = False
                 self._queue.clear()
                 self._queued = 0
 
     async def _next_audio(self, seconds: float) -> bytes | None:
-        """Return the next frame, `_END` at the end of `listen`, or None when nothing comes for `seconds`."""
+        """Return the next frame, or None when nothing comes for `seconds`. `_END` is returned and not removed."""
         await trio.lowlevel.checkpoint()
         if not self._queue:
             self._more = trio.Event()
@@ -303,6 +329,8 @@ class Hearing:
                 await self._more.wait()
         if not self._queue:
             return None
+        if not self._queue[0]:
+            return _END
         pcm = self._queue.popleft()
         self._queued -= len(pcm)
         return pcm
@@ -311,12 +339,14 @@ class Hearing:
 _GUARDS: dict[ListeningGuard, Callable[[Hearing], bool]] = {
     ListeningGuard.ALL_TAKEN: lambda hearing: hearing.all_taken,
     ListeningGuard.IN_UTTERANCE: lambda hearing: hearing.in_utterance,
+    ListeningGuard.LISTENED_SINCE: lambda hearing: hearing.has_listened_since,
 }
 _DEEDS: dict[ListeningDeed, Callable[[Hearing, Any], None]] = {
     ListeningDeed.OPEN_EAR: lambda hearing, _: hearing.open_ear(),
     ListeningDeed.QUEUE_AUDIO: lambda hearing, pcm: hearing.queue_audio(pcm),
     ListeningDeed.QUEUE_END: lambda hearing, _: hearing.queue_end(),
     ListeningDeed.DROP_UTTERANCE: lambda hearing, _: hearing.drop_utterance(),
+    ListeningDeed.DROP_EARLIER: lambda hearing, _: hearing.drop_earlier(),
     ListeningDeed.REFUSE_AUDIO: lambda hearing, fault: hearing.refuse_audio(fault),
     ListeningDeed.REFUSE_EARLY: lambda hearing, _: hearing.refuse_audio(_NOT_LISTENING),
     ListeningDeed.TELL_BUSY: lambda hearing, _: hearing.tell_busy(),

@@ -34,6 +34,7 @@ class ListeningGuard(TableWord):
     IN_UTTERANCE = (
         "in an utterance"  # one that ended before the audio that was refused is still being made out
     )
+    LISTENED_SINCE = "listened since"  # `listen` was ended and begun again after the audio that the ear is at
 
 
 class ListeningDeed(TableWord):
@@ -43,6 +44,7 @@ class ListeningDeed(TableWord):
     QUEUE_AUDIO = "queue_audio"
     QUEUE_END = "queue_end"
     DROP_UTTERANCE = "drop_utterance"
+    DROP_EARLIER = "drop_earlier"
     REFUSE_AUDIO = "refuse_audio"
     REFUSE_EARLY = "refuse_early"
     TELL_BUSY = "tell_busy"
@@ -69,6 +71,9 @@ LISTENING: StateTable[ListeningState, ListeningTrigger, ListeningGuard, Listenin
         *make_rows(_LT.AUDIO, _LS.OFF, None, _LS.DROPPING, _LD.REFUSE_EARLY),
         *make_rows(_LT.BAD_AUDIO, _LS.ON, None, _LS.DROPPING, _LD.DROP_UTTERANCE, _LD.REFUSE_AUDIO),
         *make_rows(_LT.BAD_AUDIO, _LS.OFF, None, _LS.DROPPING, _LD.REFUSE_AUDIO),
+        *make_rows(
+            _LT.FAILED, (_LS.OFF, _LS.ON), _LG.LISTENED_SINCE, None, _LD.DROP_EARLIER, _LD.TELL_FAILURE
+        ),
         *make_rows(_LT.FAILED, (_LS.OFF, _LS.ON), None, _LS.DROPPING, _LD.DROP_UTTERANCE, _LD.TELL_FAILURE),
         *make_rows(_LT.FAILED, _LS.DROPPING, _LG.IN_UTTERANCE, None, _LD.DROP_UTTERANCE, _LD.TELL_FAILURE),
         *make_rows(_LT.LEAVE, (_LS.OFF, _LS.ON, _LS.DROPPING), None, _LS.CLOSED, _LD.DROP_UTTERANCE),

@@ -78,6 +78,7 @@ class BreakableRecognizer:
     error: Exception = field(default_factory=lambda: VoiceFailed("the process ended"))
     langs: tuple[Lang, ...] = tuple(LANGUAGES)
     seconds: float = 0.0  # for a final
+    dies: float = 0.0  # seconds that the end of an ear takes
     deaf: bool = False  # it hears a noise, and no speech
     open: int = 0
     opened: int = 0
@@ -86,12 +87,12 @@ class BreakableRecognizer:
 
     async def step(self, name: str) -> None:
         await trio.lowlevel.checkpoint()
-        if name in self.fails:
-            raise self.error
         if name in self.hangs:
             await trio.sleep_forever()
         if name == "finish":
             await trio.sleep(self.seconds)
+        if name in self.fails:
+            raise self.error
 
     @asynccontextmanager
     async def open_ear(self) -> AsyncGenerator[Ear, None]:
@@ -101,7 +102,12 @@ class BreakableRecognizer:
             await self.step("open")
             yield BreakableEar(self)
         finally:
+            if self.dies:
+                with trio.CancelScope(shield=True):
+                    await trio.sleep(self.dies)
             self.open -= 1
+            if "close" in self.fails:
+                raise self.error
 
 
 class FakeMouth:

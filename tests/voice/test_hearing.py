@@ -1,5 +1,7 @@
 """The hearing of a client: which audio is heard, and what bad audio and a bad ear cost."""
 
+from collections import deque
+
 import pytest
 import trio
 import trio.testing
@@ -328,3 +330,58 @@ async def test_listen_again_while_the_last_words_are_made_out_keeps_both(autojum
         client.listen()
         await client.say(1, silence=1.5)
         assert (client.messages(), recognizer.opened) == (["two words"] * 2, 1)
+
+
+@pytest.mark.parametrize("ends", [False, True])
+@pytest.mark.parametrize("step", ["feed", "finish"])
+async def test_listen_again_before_the_ear_fails_at_the_last_words_is_heard(
+    step: str, ends: bool, autojump_clock: MockClock
+) -> None:
+    """By another ear, also where it has ended meanwhile; the failure costs the words before it."""
+    async with listener(recognizer := BreakableRecognizer(dies=0.5)) as client:
+        client.listen()
+        await client.say(1)
+        recognizer.fails = [step]
+        client.hearing.take_audio(sound(1))
+        client.listen(False)
+        client.listen()
+        await client.say(1)
+        if ends:
+            client.listen(False)
+        recognizer.fails = ()
+        await trio.sleep(2.0)
+        assert (client.errors(), client.messages()) == (["voice_failed"], ["two words"])
+        assert client.heard() == [("word", False), ("", True), ("word", False), ("two words", True)]
+        assert recognizer.opened == 2
+        recognizer.dies = 0.0
+
+
+@pytest.mark.parametrize("fault", [None, b"odd"], ids=["listen has ended", "bad audio"])
+async def test_listen_again_before_an_ear_that_fails_has_closed_is_heard(
+    fault: bytes | None, autojump_clock: MockClock
+) -> None:
+    """Nothing is told of that failure: no words were lost by it."""
+    async with listener(recognizer := BreakableRecognizer(fails=["close"], dies=1.0)) as client:
+        client.listen()
+        await client.say(1)
+        if fault is None:
+            client.listen(False)
+        else:
+            client.hearing.take_audio(fault)
+        await trio.sleep(0.5)
+        client.listen()
+        await client.say(1, silence=2.0)
+        assert client.errors() == ([] if fault is None else ["bad_message"])
+        assert client.messages() == ["two words"] * (2 if fault is None else 1)
+        recognizer.dies, recognizer.fails = 0.0, ()
+
+
+async def test_too_much_audio_behind_the_last_words_is_dropped_with_them(autojump_clock: MockClock) -> None:
+    """The client is told once."""
+    async with listener(BreakableRecognizer(hangs=["finish"])) as client:
+        client.listen()
+        await client.say(1)
+        client.listen(False)
+        client.listen()
+        await client.say(silence=QUEUE_SECONDS + 1)
+        assert (client.errors(), client.hearing._queue) == (["voice_failed"], deque())

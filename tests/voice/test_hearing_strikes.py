@@ -19,7 +19,7 @@ import trio
 import trio._core._run as trio_run
 from trio.testing import MockClock
 
-from agent.voice.hearing import FINISH_TIMEOUT
+from agent.voice.hearing import OPEN_TIMEOUT
 from agent.voice.states import MouthState
 from tests.session.harness import World, ask, saying, world
 
@@ -72,6 +72,7 @@ SCENARIOS: dict[str, tuple[Callable[[Talk], Awaitable[None]], dict[str, Any]]] =
     "cut off": (cut_off, {"seconds": 0.3}),
     "crash in a word": (in_silence, {"fails": ["feed"]}),
     "crash at the end": (into_speech, {"fails": ["finish"], "partial": ""}),
+    "crash when cut off": (cut_off, {"seconds": 0.3, "fails": ["finish"]}),
     "hang": (in_silence, {"hangs": ["finish"]}),
 }
 
@@ -127,7 +128,9 @@ class Run:
             if striker.error is not None:
                 raise striker.error
             self.steps = striker.steps
-            await trio.sleep(FINISH_TIMEOUT + 6.0)
+            for _ in range(2):  # an ear hangs, and the one that the next `listen` has opened
+                await trio.sleep(OPEN_TIMEOUT + 3.0)
+                talk.wire.push({"type": "played", "seq": 0})  # the client is there
             self._note("the mouth is paused for ever", talk.mouth.state is MouthState.PAUSED)
             await self._talk_without_listen(talk)
             await self._talk_again(talk)
