@@ -41,7 +41,7 @@ COMMANDS = {
 SUMMARIES = {
     "serve": "Serve the page, the WebSocket and the HTTP API on one port, until SIGTERM or Ctrl-C; a second one ends "
     "it now.",
-    "doctor": "Check documents, model, data folder, port, vectors and file limit, and print a remedy for each fault.",
+    "doctor": "Check documents, model, data, port, vectors, file limit and voice, and print a remedy for each fault.",
     "chat": "Talk to a server from the terminal: answers stream in, Ctrl-C stops one, `/help` lists the commands.",
     "ask": "Ask one question, in quotes or as plain words, and print the answer and its sources.",
     "demo": "Show the server's promises in five scenes of half a minute, in memory and without a network.",

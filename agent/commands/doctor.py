@@ -1,7 +1,8 @@
 """`agent doctor`: checks each part that a server here would need, and names the remedy for each that fails.
 
 Strategy: a check uses the part as the server would, and leaves nothing behind: the model is asked for one token, the
-port is opened and closed, and a file is written into the data folder and removed. Each check is one line.
+port is opened and closed, a file is written into the data folder and removed, and an engine of voice says a word, or
+hears a moment of silence. Each check is one line.
 """
 
 import os
@@ -15,12 +16,13 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
 
+import trio
 from cyclopts import Parameter
 
 from .. import log
 from ..config import MEMORY
 from ..embedding.open import choose
-from ..errors import ModelFailed, UsageError
+from ..errors import ModelFailed, UsageError, VoiceFailed
 from ..host import WallClock, WorkerThreads
 from ..models.health import ask_for_one_token
 from ..models.open import ask_context, open_language_model
@@ -33,12 +35,15 @@ from ..settings import Settings
 from ..storage.open import check_server, data_label, ledger_folder
 from ..storage.settings import is_server
 from ..text.terminal import printable_line
+from ..voice.engines.open import open_recognizer, open_synthesizer
 from .output import FAILED, OK, write
 from .settings import DEFAULTS, Flags, settings_app
 
 _LEFT_OUT_SHOWN = 3
 # Free bytes of the data folder's disk below which the disk counts as nearly full.
 _FREE_BYTES = 200 * 1024 * 1024
+_WORD = "radio"  # in every language
+_SILENCE = bytes(3200)  # 100 ms of it
 
 Grade: TypeAlias = Literal["ok", "note", "fail"]
 
@@ -55,7 +60,7 @@ class Diagnosis:
 
 @command.default
 async def doctor(*, settings: Annotated[Flags, Parameter(name="*")] = DEFAULTS) -> int:
-    """Check documents, model, data folder, port, vectors and file limit, and print a remedy for each fault.
+    """Check documents, model, data, port, vectors, file limit and voice, and print a remedy for each fault.
 
     Takes the settings of `agent serve` and reads the same variables and `agent.toml`. Exit status: 0 when a server
     would work, 1 when a part fails.
@@ -72,13 +77,17 @@ async def doctor(*, settings: Annotated[Flags, Parameter(name="*")] = DEFAULTS) 
 
 
 async def diagnose(settings: Settings) -> AsyncGenerator[tuple[str, Diagnosis], None]:
-    """Yield each part and its diagnosis, in the order of `CHECKS`. Cancelled, a check leaves nothing behind."""
+    """Yield each part that the settings have and its diagnosis, in the order of `CHECKS`.
+
+    Cancelled, a check leaves nothing behind.
+    """
     for part, check in CHECKS.items():
         try:
             diagnosis = await check(settings)
         except UsageError as error:
             diagnosis = Diagnosis("fail", str(error))
-        yield part, diagnosis
+        if diagnosis is not None:
+            yield part, diagnosis
 
 
 async def check_documents(settings: Settings) -> Diagnosis:
@@ -184,11 +193,48 @@ async def check_files(settings: Settings) -> Diagnosis:
     return Diagnosis("ok", f"enough for {settings.server.max_connections:,} connections")
 
 
-CHECKS: Final[Mapping[str, Callable[[Settings], Awaitable[Diagnosis]]]] = {
+async def check_mouth(settings: Settings) -> Diagnosis | None:
+    """Have the engine that speaks say a word in each of its languages. None without one."""
+    setting = settings.voice.mouth
+    if setting is None:
+        return None
+    engine = await WorkerThreads(1)(partial(open_synthesizer, setting))
+    words = f"{setting} ({engine.origin}) speaks {', '.join(engine.langs)}"
+    began = trio.current_time()
+    try:
+        for lang in engine.langs:
+            async with engine.synthesize(_WORD, lang) as pieces:
+                async for _ in pieces:
+                    pass
+    except VoiceFailed as failure:
+        return Diagnosis("fail", f"{words}, but {failure}: install it again, or choose another with --mouth")
+    return Diagnosis("ok", f"{words}; a word in each took {trio.current_time() - began:.1f} s")
+
+
+async def check_ear(settings: Settings) -> Diagnosis | None:
+    """Have the engine that hears make out a moment of silence. None without one."""
+    setting = settings.voice.ear
+    if setting is None:
+        return None
+    engine = await WorkerThreads(1)(partial(open_recognizer, setting, settings.voice.voice_streams))
+    words = f"{setting} ({engine.origin}) hears {', '.join(engine.langs)}"
+    began = trio.current_time()
+    try:
+        async with engine.open_ear() as ear:
+            await ear.feed(_SILENCE)
+            await ear.finish()
+    except VoiceFailed as failure:
+        return Diagnosis("fail", f"{words}, but {failure}: install it again, or choose another with --ear")
+    return Diagnosis("ok", f"{words}; it started in {trio.current_time() - began:.1f} s")
+
+
+CHECKS: Final[Mapping[str, Callable[[Settings], Awaitable[Diagnosis | None]]]] = {
     "documents": check_documents,
     "model": check_model,
     "data": check_data,
     "port": check_port,
     "vectors": check_vectors,
     "files": check_files,
+    "mouth": check_mouth,
+    "ear": check_ear,
 }

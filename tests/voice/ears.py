@@ -77,6 +77,7 @@ class BreakableRecognizer:
     hangs: Collection[str] = ()
     error: Exception = field(default_factory=lambda: VoiceFailed("the process ended"))
     langs: tuple[Lang, ...] = tuple(LANGUAGES)
+    origin: str = "a file"
     seconds: float = 0.0  # for a final
     dies: float = 0.0  # seconds that the end of an ear takes
     deaf: bool = False  # it hears a noise, and no speech

@@ -29,6 +29,7 @@ class BrokenEngine:
     """
 
     langs: tuple[Lang, ...] = ("en", "sv")
+    origin = "a file"
 
     def __init__(self, fails: int | None = None, hangs: int | None = None, dies: float = 0.0) -> None:
         self.alive = 0

@@ -4,22 +4,24 @@ The program streams while it speaks: its first audio comes after some millisecon
 """
 
 import shutil
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 from ...errors import UsageError
-from .program import SpeechProgram, make_child_command
+from ...lang import Lang
+from .program import SpeechProgram, make_child_command, name_package
 
-_PROGRAM, _PACKAGE = "espeak-ng", "espeakng_loader"
+_PROGRAM, _PACKAGE, _DISTRIBUTION = "espeak-ng", "espeakng_loader", "espeakng-loader"
 _RATE = 22_050
-_LANGS = ("en", "sv")
+_LANGS: tuple[Lang, ...] = ("en", "sv")
 
 
 def find_espeak() -> SpeechProgram:
     """Return the installed eSpeak NG. Raises `agent.errors.UsageError` where there is none. Blocks."""
     if (program := shutil.which(_PROGRAM)) is not None:
         options = ("--stdin", "--stdout", "-b", "1", "-v")  # words in UTF-8, audio as a WAV stream
-        return SpeechProgram(_PROGRAM, {lang: (program, *options, lang) for lang in _LANGS}, _RATE)
+        return _make({lang: (program, *options, lang) for lang in _LANGS}, program)
     package = find_spec(_PACKAGE)
     if package is None or package.origin is None:
         raise UsageError(
@@ -31,4 +33,8 @@ def find_espeak() -> SpeechProgram:
         lang: make_child_command("agent.voice.engines.speech_library", "espeak", lang, *libraries)
         for lang in _LANGS
     }
-    return SpeechProgram(_PROGRAM, commands, _RATE)
+    return _make(commands, name_package(_DISTRIBUTION))
+
+
+def _make(commands: Mapping[Lang, Sequence[str]], origin: str) -> SpeechProgram:
+    return SpeechProgram(_PROGRAM, commands, _RATE, origin=origin)

@@ -13,7 +13,7 @@ from .program import SpeechProgram, make_child_command
 
 def find_flite() -> SpeechProgram:
     """Return the installed flite. Raises `agent.errors.UsageError` where there is none. Blocks."""
-    if shutil.which("flite") is None:
+    if (program := shutil.which("flite")) is None:
         raise UsageError("mouth flite needs flite: apt-get install flite")
     command = make_child_command("agent.voice.engines.speech_library", "flite")
-    return SpeechProgram("flite", {"en": command}, SAMPLE_RATE)
+    return SpeechProgram("flite", {"en": command}, SAMPLE_RATE, origin=program)

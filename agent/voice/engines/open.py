@@ -4,6 +4,7 @@ A missing program, package or model is found here, at the start of the server, w
 """
 
 from pathlib import Path
+from typing import Protocol
 
 from ...errors import UsageError
 from ...ports.voice import Recognizer, Synthesizer
@@ -12,7 +13,19 @@ MOUTHS = "espeak, flite, piper:FILE or tone"
 EARS = "whisper:DIR, moonshine:DIR, pocketsphinx or script:FILE"
 
 
-def open_synthesizer(setting: str) -> Synthesizer:
+class InstalledSynthesizer(Synthesizer, Protocol):
+    """An engine that speaks. `origin`: its program, or its package with the version, for an operator."""
+
+    origin: str
+
+
+class InstalledRecognizer(Recognizer, Protocol):
+    """An engine that hears. `origin`: as of `InstalledSynthesizer`."""
+
+    origin: str
+
+
+def open_synthesizer(setting: str) -> InstalledSynthesizer:
     """Return the engine that the setting `mouth` (one of `MOUTHS`) names. Blocks.
 
     Raises `agent.errors.UsageError`, one sentence, when the setting is invalid or the engine is not installed.
@@ -37,7 +50,7 @@ def open_synthesizer(setting: str) -> Synthesizer:
     raise UsageError(f"mouth must be {MOUTHS}")
 
 
-def open_recognizer(setting: str, streams: int) -> Recognizer:
+def open_recognizer(setting: str, streams: int) -> InstalledRecognizer:
     """Return the engine that the setting `ear` (one of `EARS`) names. Blocks.
 
     `streams`: most ears that are open at once. Raises `agent.errors.UsageError`, one sentence, when the setting is

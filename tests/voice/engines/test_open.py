@@ -3,14 +3,16 @@
 import shutil
 import subprocess
 import sys
+from importlib import metadata
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
 
 from agent.errors import UsageError
-from agent.ports.voice import Recognizer, Synthesizer
+from agent.ports.voice import Recognizer
 from agent.voice.engines.open import open_recognizer, open_synthesizer
+from agent.voice.engines.program import name_package
 from agent.voice.engines.script import Script
 from agent.voice.engines.tone import Tone
 
@@ -98,9 +100,10 @@ def test_a_missing_ear_is_told_with_the_line_that_installs_it(
 def test_installed_mouths_are_opened_without_being_run(installed: set[str], tmp_path: Path) -> None:
     """espeak-ng speaks both languages, by its program or its library; flite English; piper that of its voice."""
     installed.update({"espeakng_loader", "flite", "piper"})
-    library: Synthesizer = open_synthesizer("espeak")
+    library = open_synthesizer("espeak")
     installed.add("espeak-ng")
-    program: Synthesizer = open_synthesizer("espeak")
+    program = open_synthesizer("espeak")
+    assert (program.origin, library.origin) == ("/usr/bin/espeak-ng", "espeakng-loader")
     assert program.langs == library.langs == ("en", "sv")
     assert open_synthesizer("flite").langs == ("en",)
     (tmp_path / "voice.onnx").write_bytes(b"")
@@ -108,6 +111,12 @@ def test_installed_mouths_are_opened_without_being_run(installed: set[str], tmp_
         '{"audio":{"sample_rate":22050},"espeak":{"voice":"sv"},"more":1}'
     )
     assert open_synthesizer(f"piper:{tmp_path}/voice.onnx").langs == ("sv",)
+
+
+def test_a_package_is_named_with_its_version() -> None:
+    """Where that is recorded."""
+    assert name_package("msgspec") == f"msgspec {metadata.version('msgspec')}"
+    assert name_package("no-such-package") == "no-such-package"
 
 
 @pytest.mark.parametrize(
