@@ -14,7 +14,7 @@ class VoiceSettings:
     Args:
         mouth: The engine that speaks answers: espeak, flite, piper:FILE or tone. None speaks none.
         ear: The engine that hears clients: whisper:DIR, moonshine:DIR, pocketsphinx or script:FILE. None hears none.
-        voice_streams: Most clients that are heard at once, or said a text over /ws/tts, 1 to 64.
+        voice_streams: Most clients that are heard, or said a text over /ws/tts, at once in each worker, 1 to 64.
         voice_confirm: Let a spoken yes confirm an action that was read aloud to its end.
         voice_halves: Serve /ws/stt (audio to words) and /ws/tts (text to audio) to the operator, without a session.
     """
