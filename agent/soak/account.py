@@ -18,6 +18,7 @@ from .figures import Tally
 from .notes import NoteWriter
 from .pages import Pages
 from .seen_suggestions import SeenSuggestions
+from .speeches import Speeches
 from .uncited_numbers import MEMORY, citations_of, find_uncited
 from .wire import Frame
 
@@ -46,7 +47,7 @@ _REFUSALS = ("busy", "rate_limited", "shutting_down")
 
 
 class Account:
-    """The messages of one connection, with its `suggestions` and its `consults`.
+    """The messages of one connection, with its `suggestions`, its `consults` and its `speeches`.
 
     `name`: begins the text of each broken promise. `note`: is called with each event of a suggestion. `pages`: the
     states of the knowledge base, where the soak rewrites it. `book`: the user's account of the memory.
@@ -63,6 +64,7 @@ class Account:
         self.messages: dict[str, SentMessage] = {}
         self.consults = Consults(name, tally, book)
         self.suggestions = SeenSuggestions(name, tally, note, book)
+        self.speeches = Speeches(name, tally)
         self.confirm_seconds = CONFIRM_SECONDS  # as the server says in `welcome`
         self._name = name
         self._tally = tally
@@ -109,6 +111,7 @@ class Account:
             self._due_response is not None
             or self.suggestions.is_waiting
             or self.consults.is_waiting
+            or self.speeches.is_waiting
             or any(message.end is None for message in self.messages.values())
         )
 
@@ -132,6 +135,7 @@ class Account:
     def check_settled(self) -> None:
         """Check that everything has ended exactly once; the client has been quiet and nothing is in progress."""
         self.consults.check_answered()
+        self.speeches.check_settled()
         for id in self.list_unended():
             self._report("S1", f"{id} has not ended")
         if self._due_response is not None:
@@ -197,6 +201,7 @@ class Account:
             self._report("S1", f"a response for {frame['id']}, which is {message.end}")
         self._due_response = None
         message.is_answered = True
+        self.speeches.enter_response(frame)
         self._tally.count(frame["blocked"]["code"] if "blocked" in frame else "answered")
         if message.streamed != frame["text"]:
             self._report("S3", f"{frame['id']}: the deltas are not the response")
@@ -236,6 +241,11 @@ class Account:
     def _check_answer(self, frame: Frame) -> None:
         self.consults.check_answer(frame, self._now)
 
+    def _check_heard(self, frame: Frame) -> None:
+        self.speeches.check_frame(frame)
+        if frame.get("final", False) and frame["text"]:
+            self.enter_message(frame["id"], self._now)
+
     def _check_error(self, frame: Frame) -> None:
         code = frame["code"]
         if self.consults.is_one(frame):
@@ -245,6 +255,8 @@ class Account:
         if not self.suggestions.take_error(frame) and code not in _REFUSALS:
             self._report("S7", f"error {code}: {frame['message']}")
         message = self.messages.get(str(frame.get("id")))
+        if message is None and code == "busy":
+            self.speeches.enter_refusal()
         if message is not None and code in _REFUSALS:
             if message.end is not None:
                 self._report("S1", f"{frame['id']} ended {message.end} and then {code}")
@@ -259,5 +271,7 @@ class Account:
         "action_closed": lambda account, frame: account.suggestions.check_closed(frame),
         "action_executed": lambda account, frame: account.suggestions.check_executed(frame),
         "error": _check_error,
+        **dict.fromkeys(Speeches.KINDS, lambda account, frame: account.speeches.check_frame(frame)),
+        "heard": _check_heard,
         **dict.fromkeys(set(ANSWERS.values()), _check_answer),
     }

@@ -34,6 +34,7 @@ from .crowd import run_users
 from .phases import probe_pings, show_figures, soak_inside
 from .scene import Scene, Target
 from .verdict import SoakRun, summarize_run
+from .voices import VOICES_MAX
 
 CLIENTS_MAX, CALLERS_MAX, SECONDS_MAX = 5000, 500, 24 * 3600.0
 SHARE = 10  # users with a socket for each user over HTTP
@@ -48,6 +49,9 @@ class CrowdSize:
         int | None,
         Parameter(help="How many more there are over HTTP, with tools; as it is, one to ten with a socket."),
     ] = None
+    voices: Annotated[
+        int, Parameter(help="How many of those with a socket talk and listen, to beeps; with --self.")
+    ] = 0
     seconds: Annotated[float, Parameter(help="How long they stay.")] = 60.0
     seed: Annotated[int, Parameter(help="Of everything that the users draw.")] = 1
 
@@ -59,6 +63,10 @@ class CrowdSize:
                 f"clients must be 1 to {CLIENTS_MAX} and seconds 1 to {SECONDS_MAX:g}",
             ),
             (not 0 <= self.callers <= CALLERS_MAX, f"http must be 0 to {CALLERS_MAX}"),
+            (
+                not 0 <= self.voices <= min(VOICES_MAX, self.clients),
+                f"voices must be 0 to {VOICES_MAX}, and no more than clients",
+            ),
         )
 
     @property
@@ -97,10 +105,12 @@ async def soak(
         raise UsageError("slow-disk must be 0 to 1000 milliseconds")
     if data is not None and not own:
         raise UsageError("--data is for a server of the soak's own: add --self")
+    if users.voices and not own:
+        raise UsageError("--voices is for a server of the soak's own, which knows their sounds: add --self")
     errors = ErrorLines(sys.stderr)
     log.configure("console", "error", cast(TextIO, errors))
     share_heaps()
-    run = SoakRun(clients=users.clients, seconds=users.seconds, callers=users.callers)
+    run = SoakRun(clients=users.clients, seconds=users.seconds, callers=users.callers, voices=users.voices)
     try:
         if own:
             await soak_inside(run, users.seed, data, slow_disk / 1000)

@@ -9,12 +9,14 @@ from random import Random
 
 import trio
 
+from ..protocol.audio import VOICE_SUBPROTOCOL
 from .book import OF_HTTP, Book
 from .http_talk import Talk
 from .pages import NAMES, Pages
 from .scene import Scene
 from .user_connection import HANG_UP, PATIENCE, UserConnection
 from .users import POLITE, QUESTIONS, SUBJECTS, User, UserActs, is_up_to_date
+from .voices import VoiceActs
 
 ARRIVALS = 50.0  # users a second, so that not all of them shake hands at once
 REWRITE_EVERY = 3.0  # seconds
@@ -57,17 +59,21 @@ class HttpUser:
                 nursery.cancel_scope.cancel()
 
 
-async def run_users(scene: Scene, seed: int, number_of: int, callers: int = 0) -> None:
+async def run_users(scene: Scene, seed: int, number_of: int, callers: int = 0, voices: int = 0) -> None:
     """Let users come, use the server and leave, until `scene.stop` is set or a server that drains is gone.
 
-    `number_of`, `callers`: the number of users over sockets and over HTTP. If they cannot leave in time, a violation of
+    `number_of`, `callers`: the number of users over sockets and over HTTP. `voices`: of the former, so many, the last,
+    talk and listen. If they cannot leave in time, a violation of
     S6 is reported. Cancelled, all users end at once.
     """
     with trio.CancelScope() as overall:
         async with trio.open_nursery() as around:
             around.start_soon(_bound_leaving, scene, overall)
             async with trio.open_nursery() as users:
-                sockets = [User(number, seed, scene).run for number in range(1, number_of + 1)]
+                sockets = [
+                    User(number, seed, scene, VoiceActs if number > number_of - voices else None).run
+                    for number in range(1, number_of + 1)
+                ]
                 over_http = [HttpUser(number, seed, scene).run for number in range(1, callers + 1)]
                 for each in (*sockets, *over_http):
                     users.start_soon(each)
@@ -92,11 +98,11 @@ async def _until(event: trio.Event, scope: trio.CancelScope) -> None:
     scope.cancel()
 
 
-async def warm_up(scene: Scene, over_http: bool = False) -> None:
+async def warm_up(scene: Scene, over_http: bool = False, aloud: bool = False) -> None:
     """Ask each question and do each act once, so that objects that are made once exist before the first census."""
 
     async def visit(number: int, question: str) -> None:
-        socket = await scene.line()
+        socket = await scene.line(VOICE_SUBPROTOCOL if aloud else "")
         try:
             async with trio.open_nursery() as nursery:
                 name = f"first {number}"
@@ -106,6 +112,8 @@ async def warm_up(scene: Scene, over_http: bool = False) -> None:
                 await connection.wait_for_end(await connection.send_message(question))
                 if number < len(SUBJECTS):
                     await UserActs(connection, Random(number)).do_everything()
+                if aloud and number < len(SUBJECTS):
+                    await VoiceActs(connection, Random(number)).do_everything()
                 await connection.settle()
                 await connection.leave("close")
         finally:

@@ -29,6 +29,7 @@ from .census import count_tasks
 from .figures import Histogram
 from .tools import write_file
 from .users import QUESTIONS
+from .voices import VOICES_MAX, write_script
 
 HALLUCINATED = 0.2  # the share of drafts with an invented number
 MODEL_DELAY_MS = 1.0  # before each piece of a draft, so that there is a draft to cancel
@@ -129,7 +130,7 @@ class Surroundings:
     `knowledge`: folder of the knowledge base; beside it stands the operator's file of tools. `webhook`: the port of an
     endpoint on this machine; `None` only records. `data`: folder of all data; `None` keeps only a ledger, in memory,
     and serves no users over HTTP. `slow`: seconds that each write to it takes longer. `remembered`: folder of the
-    users' memory; `None` remembers nothing.
+    users' memory; `None` remembers nothing. `aloud`: whether the server speaks and hears.
     """
 
     knowledge: Path
@@ -137,6 +138,12 @@ class Surroundings:
     data: Path | None = None
     slow: float = 0.0
     remembered: Path | None = None
+    aloud: bool = False
+
+    @property
+    def script(self) -> Path:
+        """The script of the server's ear."""
+        return self.knowledge.with_suffix(".script.json")
 
     @property
     def tools(self) -> Path:
@@ -153,6 +160,7 @@ async def run_server(
     `clients`, `callers`: the number of users over sockets and over HTTP.
     """
     write_file(ground.tools)
+    write_script(ground.script)
     settings = Settings.of(
         port=0,
         kb=ground.knowledge,
@@ -168,6 +176,9 @@ async def run_server(
         calm_time=CALM,
         confirm_time=CONFIRM_TIME,
         lease_time=LEASE,
+        mouth="tone" if ground.aloud else None,
+        ear=f"script:{ground.script}" if ground.aloud else None,
+        voice_streams=VOICES_MAX,
     )
     stopwatch, over = Stopwatch(), trio.Event()
     async with trio.open_nursery() as nursery:

@@ -52,20 +52,20 @@ DATA = "data"  # the default data folder
 async def soak_inside(run: SoakRun, seed: int, data: Path | None, slow: float) -> None:
     """Soak a server of our own; the figures are in `run`. Cancelled, everything ends at once.
 
-    `data`: the data folder of the server; `None` makes a folder of our own where there are users over HTTP, else the
-    server keeps its data in memory. `slow`: seconds that each write to it takes longer. Raises `UsageError` when the
-    folder cannot be used, `AgentError` when the crowd's process breaks.
+    `data`: the data folder of the server; `None` makes a folder of our own where there are users over HTTP or voices,
+    else the server keeps its data in memory. `slow`: seconds that each write to it takes longer. Raises `UsageError`
+    when the folder cannot be used, `AgentError` when the crowd's process breaks.
     """
     began, threads = WallClock().now_ms(), WorkerThreads(1)
     with tempfile.TemporaryDirectory(prefix="agent-soak-") as name:
         folder = Path(name)
         remembered = data or folder / DATA
-        if data is None and run.callers:
+        if data is None and (run.callers or run.voices):
             data = folder / DATA
         file = None if data is None else data / LEDGER_FILE
-        async with remote_crowd(folder, seed, run.clients, run.callers) as crowd:
+        async with remote_crowd(folder, seed, run.clients, run.callers, run.voices) as crowd:
             hook = crowd.hook
-            ground = Surroundings(folder / KNOWLEDGE, hook, data, slow, remembered)
+            ground = Surroundings(folder / KNOWLEDGE, hook, data, slow, remembered, run.voices > 0)
             async with run_server(seed, run.clients, ground, run.callers) as server:
                 await _warm_up(run, crowd, server)
                 await _run_crowd(run, crowd, server, remembered)

@@ -101,11 +101,11 @@ async def _when(event: trio.Event, scope: trio.CancelScope) -> None:
 
 @asynccontextmanager
 async def remote_crowd(
-    folder: Path, seed: int, clients: int, callers: int = 0
+    folder: Path, seed: int, clients: int, callers: int = 0, voices: int = 0
 ) -> AsyncGenerator[RemoteCrowd, None]:
     """Start a crowd in a process of its own for the time of a block, with its knowledge base already written.
 
-    `clients`, `callers`: the number of users over sockets and over HTTP.
+    `clients`, `callers`, `voices`: as for `run_users`.
     """
     process = await trio.lowlevel.open_process(
         [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -114,7 +114,8 @@ async def remote_crowd(
     try:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(crowd.run)
-            await crowd.do("begin", folder=str(folder), seed=seed, clients=clients, callers=callers)
+            size = {"clients": clients, "callers": callers, "voices": voices}
+            await crowd.do("begin", folder=str(folder), seed=seed, **size)
             yield crowd
             nursery.cancel_scope.cancel()
     finally:
@@ -131,7 +132,7 @@ class _Crowd:
 
     def __init__(self, spec: dict[str, Any], notes: NoteFile, nursery: trio.Nursery) -> None:
         self._seed, self._clients = int(spec["seed"]), int(spec["clients"])
-        self._callers = int(spec["callers"])
+        self._callers, self._voices = int(spec["callers"]), int(spec["voices"])
         self._notes = notes
         self._nursery = nursery
         self._knowledge = Path(spec["folder"]) / KNOWLEDGE
@@ -155,7 +156,7 @@ class _Crowd:
 
     async def _first(self) -> None:
         self._scene = self._new_scene()
-        await warm_up(self._scene, self._callers > 0)
+        await warm_up(self._scene, self._callers > 0, self._voices > 0)
 
     async def _stay(self) -> None:
         self._scene = self._new_scene()
@@ -169,7 +170,7 @@ class _Crowd:
             await keep_rewriting(self._pages)
 
     async def _be_there(self, over: trio.Event) -> None:
-        await run_users(self._scene, self._seed, self._clients, self._callers)
+        await run_users(self._scene, self._seed, self._clients, self._callers, self._voices)
         over.set()
 
     async def _stop(self) -> None:

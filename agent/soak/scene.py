@@ -71,8 +71,8 @@ class Scene:
         await self.stop.wait()
         staying.cancel()
 
-    async def line(self, greet: bool = False) -> ClientSocket:
+    async def line(self, offers: str = "") -> ClientSocket:
         """Open a connection, as `open_socket` does."""
         target = self.target
         patience = HANDSHAKE_TIMEOUT * target.slower
-        return await open_socket(target.host, target.port, target.token, greet, patience)
+        return await open_socket(target.host, target.port, target.token, offers, patience)

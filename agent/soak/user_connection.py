@@ -4,7 +4,7 @@ Every wait has a deadline, and a deadline that passes is a broken invariant: a s
 hangs its client.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import trio
@@ -17,6 +17,7 @@ from .wire import ClientSocket, Frame, Leaving
 
 # Seconds in which every request must have ended: a message may wait for two actions at their deadlines.
 PATIENCE = 40.0
+SPEECH_SOON = 3.0  # seconds in which the speech of most answers has begun
 HANG_UP = 8.0  # seconds in which a server that was left must hang up too
 # A frame sent within these seconds before a server hung up may have crossed its close; or within twice the longest
 # that a cancel has taken, since on a crowded machine each way takes its time.
@@ -96,6 +97,40 @@ class UserConnection:
         label = self.account.consults.ask(kind, trio.current_time(), **fields)
         await self._socket.send(kind, id=label, **fields)
         return label
+
+    async def send_listen(self, on: bool) -> None:
+        """Ask to be heard, or no longer."""
+        await self._socket.send("listen", on=on, echoCancelled=True)
+
+    async def send_audio(self, pcm: bytes) -> None:
+        """Send a frame of audio."""
+        speeches = self.account.speeches
+        speeches.is_heard_due = speeches.is_heard_due or any(pcm)
+        await self._socket.send_audio(pcm)
+
+    async def send_played(self) -> None:
+        """Tell that all audio so far was played."""
+        await self._socket.send("played", seq=self.account.speeches.seq)
+
+    async def wait_for_heard(self) -> None:
+        """Wait for the final of what was said."""
+        await self._wait_while(lambda: self.account.speeches.is_heard_due, "what was said is not heard")
+
+    async def wait_for_speech(self) -> None:
+        """Wait for the speech of an answer, for a moment: of a turn that is cancelled none comes."""
+        with trio.move_on_after(SPEECH_SOON):
+            await self._wait_while(lambda: self.account.speeches.live is None, "")
+
+    async def wait_for_silence(self) -> None:
+        """Wait until no speech is in progress."""
+        await self._wait_while(lambda: self.account.speeches.live is not None, "a speech has no end")
+
+    async def _wait_while(self, is_so: Callable[[], bool], fault: str) -> None:
+        with trio.move_on_after(self._patience):
+            while is_so() and not self._socket.over.is_set():
+                await self._wait_for_frame(self._patience)
+            return
+        self._tally.violation("V2", f"{self._name}: {fault} in {self._patience:g} s")
 
     async def wait_for_answer(self, label: str) -> Frame | None:
         """Return the answer to the memory request `label`, or `None` where the connection ends before."""

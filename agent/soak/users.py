@@ -6,11 +6,13 @@ the same intentions every time (their results depend on the clock).
 
 from collections.abc import Awaitable, Callable
 from random import Random
-from typing import ClassVar
+from typing import ClassVar, Protocol, TypeAlias
 
 import trio
 
 from ..errors import WireClosed
+from ..protocol.audio import VOICE_SUBPROTOCOL
+from ..protocol.kinds import SUBPROTOCOL
 from ..testing.demo import CALL, PREMIUM, PRICE, RETURNS
 from .book import Book
 from .memories import MemoryActs
@@ -21,6 +23,7 @@ from .wire import LEAVINGS, HandshakeAbandoned
 
 REMEMBERED = 0.4  # the share of visits that use the memory, and ...
 OF_THAT = 0.6  # ... of the acts there that are about it
+ALOUD = 0.7  # the share of the acts of a user with a voice that need it
 POLITE = 0.3  # the share of connections that end with everything settled and checked
 SUBJECTS = (
     PRICE,
@@ -38,11 +41,26 @@ FILLED = {"phone": "070-174 06 05", "text": "Hej!", "subject": "Hjälp"}  # for 
 QUESTIONS = tuple(subject + "!" * loud for loud in range(4) for subject in SUBJECTS)
 
 
-class User:
-    """One user, which connects again and again until the scene's `stop` or `drain` is set."""
+class RandomActs(Protocol):
+    """Acts of one connection."""
 
-    def __init__(self, number: int, seed: int, scene: Scene) -> None:
+    async def do_something(self) -> None:
+        """Do one random act; raises `WireClosed`."""
+        ...
+
+
+MakeActs: TypeAlias = Callable[[UserConnection, Random], RandomActs]
+
+
+class User:
+    """One user, which connects again and again until the scene's `stop` or `drain` is set.
+
+    `make_voice`: makes the acts of a user that talks and listens.
+    """
+
+    def __init__(self, number: int, seed: int, scene: Scene, make_voice: MakeActs | None = None) -> None:
         self._name = f"user {number}"
+        self._make_voice = make_voice
         self._book = Book(self._name, number, scene.run, scene.tally, scene.note)
         self._rng = Random(f"{seed}/{number}")
         self._scene = scene
@@ -54,7 +72,8 @@ class User:
         await scene.pause(self._rng, think)
         while not scene.stop.is_set() and not scene.drain.is_set():
             try:
-                socket = await scene.line(self._rng.random() < 0.5)
+                offers = SUBPROTOCOL if self._rng.random() < 0.5 else ""
+                socket = await scene.line(offers if self._make_voice is None else VOICE_SUBPROTOCOL)
             except HandshakeAbandoned:
                 scene.tally.count("handshakes given up")
                 await scene.pause(self._rng, think)
@@ -92,10 +111,13 @@ class User:
 
     async def _do_acts(self, connection: UserConnection) -> None:
         acts, memory_acts = UserActs(connection, self._rng), None
+        voice_acts = self._make_voice and self._make_voice(connection, self._rng)
         if not self._book.full and self._rng.random() < REMEMBERED:
             memory_acts = await acts.open_memory()
         for _ in range(self._rng.randint(1, 12)):
-            if memory_acts is not None and self._rng.random() < OF_THAT:
+            if voice_acts is not None and self._rng.random() < ALOUD:
+                await voice_acts.do_something()
+            elif memory_acts is not None and self._rng.random() < OF_THAT:
                 await memory_acts.do_something()
             else:
                 await acts.do_something()

@@ -14,7 +14,7 @@ from .steps import STEP_MAX, Steps
 CANCEL_P99, CANCEL_PINGS = 0.020, 3.0  # seconds, or how many idle pings
 # The share of a crowd that must be connected in the later half of a run: else it was another one.
 PRESENT = 0.5
-PROMISES = (*(f"S{n}" for n in range(1, 10)), "T1", "T3", *(f"M{n}" for n in range(1, 9)))
+PROMISES = (*(f"S{n}" for n in range(1, 10)), "T1", "T3", *(f"M{n}" for n in range(1, 9)), "V1", "V2")
 """The invariants of `agent/guide/concepts.md` that a soak checks."""
 HANDSHAKES = ("handshakes given up", "handshakes given up by a slow server")
 DRAIN_MAX = DRAIN_TIMEOUT + CLOSE_TIMEOUT + FLUSH_TIMEOUT + ACTION_TIMEOUT + 2 * RECORD_TIMEOUT
@@ -25,7 +25,7 @@ DRAIN_SPARE = 2.0  # seconds, for a loop that has much to do
 class SoakRun:
     """The figures of one soak, filled in as it goes; those after `blind_until` come from the server's process only.
 
-    `clients`, `callers`: the number of users over sockets and over HTTP. `pings`: of an idle connection, through the
+    `clients`, `callers`, `voices`: as for `run_users`. `pings`: of an idle connection, through the
     loop of this process. `resident`, `blocks`: bytes, and blocks of memory that Python holds. `sessions`: the number
     of sessions. `drain`: how many sessions and actions there were when the drain began, and the seconds that it took.
     """
@@ -33,6 +33,7 @@ class SoakRun:
     clients: int
     seconds: float
     callers: int = 0
+    voices: int = 0
     tally: Tally = field(default_factory=Tally)
     pings: Histogram = field(default_factory=Histogram)
     lasted: float = 0.0
@@ -57,6 +58,7 @@ def summarize_run(run: SoakRun) -> dict[str, Any]:
     report: dict[str, Any] = {
         "clients": run.clients,
         "callers": run.callers,
+        "voices": run.voices,
         "seconds": round(run.lasted, 1),
         **{name: tally.counts.get(name, 0) for name in ("messages", "cancels", "confirms", "chats")},
         "handshakes_given_up": sum(tally.counts.get(name, 0) for name in HANDSHAKES),

@@ -1,7 +1,7 @@
 """A user's end of one real connection, made to be cheap by the hundred and to leave in every way there is.
 
 trio-websocket's client costs as much per frame as the server; a soak shares a processor with the server it soaks, so
-this end builds and cuts its frames itself. It reads unfragmented text frames, answers pings, and knows no more.
+this end builds and cuts its frames itself. It reads unfragmented frames, answers pings, and knows no more.
 """
 
 import json
@@ -18,9 +18,10 @@ Frame: TypeAlias = dict[str, Any]
 Leaving: TypeAlias = Literal["close", "eof", "drop", "reset"]
 LEAVINGS: tuple[Leaving, ...] = ("close", "eof", "drop", "reset")
 HANDSHAKE_TIMEOUT = 10.0
-_TEXT, _CLOSE, _PING, _PONG = 0x81, 0x88, 0x89, 0x8A
+_TEXT, _BINARY, _CLOSE, _PING, _PONG = 0x81, 0x82, 0x88, 0x89, 0x8A
 _MASKED = 0x80
 _READ = 16 * 1024
+AUDIO: Frame = {"type": "audio"}  # stands for a binary frame
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, 0 seconds
 
 
@@ -47,6 +48,10 @@ class ClientSocket:
         """Send one JSON object; raises `WireClosed` when either end has ended the connection."""
         await self._write(_TEXT, json.dumps({"type": kind, **fields}).encode())
 
+    async def send_audio(self, pcm: bytes) -> None:
+        """Send one binary frame; raises as `send`."""
+        await self._write(_BINARY, pcm)
+
     async def ping(self) -> float:
         """Send a PING and return the seconds until its PONG; `next_frame` must be running. Raises `WireClosed`."""
         self._pong = trio.Event()
@@ -59,7 +64,7 @@ class ClientSocket:
         return trio.current_time() - before
 
     async def next_frame(self) -> Frame | None:
-        """Return the next JSON object, or `None` when the connection has ended. Cancelled, nothing is lost."""
+        """Return the next JSON object, `AUDIO`, or `None` when the connection has ended. Cancelled, nothing is lost."""
         while True:
             found = self._cut()
             if found is None:
@@ -72,6 +77,8 @@ class ClientSocket:
             if first == _TEXT:
                 frame: Frame = json.loads(payload)
                 return frame
+            if first == _BINARY:
+                return AUDIO
             if first == _PING:
                 await self._answer(_PONG, payload)
             elif first == _PONG:
@@ -166,14 +173,14 @@ class ClientSocket:
 
 
 async def open_socket(
-    host: str, port: int, token: str | None = None, greet: bool = False, patience: float = HANDSHAKE_TIMEOUT
+    host: str, port: int, token: str | None = None, offers: str = "", patience: float = HANDSHAKE_TIMEOUT
 ) -> ClientSocket:
     """Connect and shake hands. Cancelled, nothing stays open.
 
-    `greet`: offer the subprotocol `agent.v1`, so that `welcome` comes first. Raises `HandshakeAbandoned` when the
-    handshake takes more than `patience` seconds, and `WireClosed` when the server refuses it.
+    `offers`: a subprotocol, with which `welcome` comes first. Raises `HandshakeAbandoned` when the handshake takes more
+    than `patience` seconds, and `WireClosed` when the server refuses it.
     """
-    headers = "Sec-WebSocket-Protocol: agent.v1\r\n" if greet else ""
+    headers = f"Sec-WebSocket-Protocol: {offers}\r\n" if offers else ""
     headers += f"Authorization: Bearer {token}\r\n" if token is not None else ""
     line: ClientSocket | None = None
     whole = False

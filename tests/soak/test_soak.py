@@ -38,6 +38,7 @@ from agent.storage.memories import item_forgetting
 from agent.storage.memories.schema import turn_words
 from agent.storage.stores import open_stores
 from agent.testing.network import inline
+from agent.voice.mouth import Mouth
 from tests.planted import kept_when_cancelled
 
 
@@ -93,7 +94,7 @@ async def test_a_short_soak_keeps_every_promise(
     monkeypatch.setattr(phases, "LINE_EVERY", 0.1)
     monkeypatch.setattr(phases, "BUSY", 2.0)
     for seed in range(1, 6):  # on a busy machine a crowd comes to less
-        users = CrowdSize(20, 15, 8, seed)
+        users = CrowdSize(20, 15, seconds=8, seed=seed)
         status = await command.soak(users=users, own=True, data=quick_folder / f"{seed}", slow_disk=1.0)
         out, err = capsys.readouterr()
         report = json.loads(out)
@@ -136,7 +137,7 @@ async def test_what_is_planted_is_found(
     monkeypatch.setattr(WebhookExecutor, "run", twice)
     monkeypatch.setattr(DatabaseLedger, "record_outcome", lost)
     for seed in (1, 2, 3):  # on a busy machine a crowd may leave before anything took effect
-        users = CrowdSize(60, 0, 5, seed)
+        users = CrowdSize(60, 0, seconds=5, seed=seed)
         assert await command.soak(users=users, own=True, data=tmp_path / f"{seed}", slow_disk=0.0) == 1
         report = json.loads(capsys.readouterr().out)
         if report["violations"]["S4"]:
@@ -175,10 +176,35 @@ async def test_what_is_planted_in_the_memory_is_found(
     monkeypatch.setattr(phases, "BUSY", 1.0)
     with monkeypatch.context() as planted:
         plant(planted)
-        assert await command.soak(users=CrowdSize(20, 4, 3), own=True, data=tmp_path, slow_disk=0.0) == 1
+        assert (
+            await command.soak(users=CrowdSize(20, 4, seconds=3), own=True, data=tmp_path, slow_disk=0.0) == 1
+        )
     report = json.loads(capsys.readouterr().out)
     assert report["violations"][promise] > 0
     assert any(found in example for example in report["examples"]), report["examples"]
+
+
+@pytest.mark.proof
+async def test_a_short_soak_with_voices(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], quick_folder: Path
+) -> None:
+    """Users talk, listen and interrupt, nothing is broken and nothing left; speech that goes on is found."""
+    monkeypatch.setattr(phases, "BUSY", 2.0)
+    users = CrowdSize(10, 0, 10, seconds=8)
+    assert await command.soak(users=users, own=True, data=quick_folder / "a", slow_disk=1.0) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["failed"], report["objects_left"]) == ([], {})
+    for kind in ("speech done", "speech cancelled", "utterances heard", "utterances without words"):
+        assert report["counts"][kind] > 0
+
+    def go_on(mouth: Mouth) -> None:
+        mouth.forget_sentences()
+
+    monkeypatch.setattr(Mouth, "stop_speech", go_on)
+    assert await command.soak(users=users, own=True, data=quick_folder / "b", slow_disk=1.0) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["violations"]["V1"] > 0
+    assert any("audio after cancelled" in example for example in report["examples"])
 
 
 @pytest.mark.proof
@@ -224,7 +250,9 @@ async def test_users_of_another_server_check_it_too(
     async with local_server.run_server(
         1, 8, Surroundings(knowledge, data=tmp_path / "data"), callers=2
     ) as server:
-        status = await command.soak(users=CrowdSize(3, 2, 1), url=f"ws://127.0.0.1:{server.app.port}/ws")
+        status = await command.soak(
+            users=CrowdSize(3, 2, seconds=1), url=f"ws://127.0.0.1:{server.app.port}/ws"
+        )
     report = json.loads(capsys.readouterr().out)
     assert (status, report["failed"]) == (0, [])
     assert report["messages"] > 0
