@@ -56,7 +56,7 @@ class Speeches:
     def _check_audio(self, _: Frame) -> None:
         self._tally.count("audio frames")
         if self.live is None:
-            self._report("V1", f"audio after {[*self._ends.values(), 'no speech'][-1]}")
+            self._report("V1", f"audio after {next(reversed(self._ends.values()), 'no speech')}")
 
     def _check_speech(self, frame: Frame) -> None:
         id, begin, end = frame["id"], frame["from"], frame["to"]

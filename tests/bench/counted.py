@@ -1,4 +1,6 @@
-"""The process whose instructions `tests.bench.instructions` counts: `python -m tests.bench.counted`.
+"""The process whose instructions `tests.bench.instructions` counts: `python -m tests.bench.counted [--voice]`.
+
+With `--voice` the server of turns and connections has a mouth and an ear, which no client of it uses.
 
 A whole server and its clients run in this process, over streams in memory and on virtual time: sniffer, upgrade,
 session, turn and writer, without a socket, a thread or a real clock. Over sockets the number of reads, timers and
@@ -31,6 +33,8 @@ from agent.retrieval.load import SourceFile
 from agent.settings import Settings
 from agent.testing.faults import PipeEnd
 from agent.testing.network import Network, network
+from agent.voice.engines.script import Script
+from agent.voice.engines.tone import Tone
 from tests.bench.load.frames import CLOSE, frame, upgrade
 from tests.bench.load.line import Line, Turn
 from tests.e2e.questions import questions
@@ -156,9 +160,10 @@ async def main(folder: Path) -> None:
     before, others = asked[::20], asked[10::16]
     adapters = Adapters(model=ScriptModel((ScriptEntry(match="", text=flat_answer(WORDS)),)))
     words = (SourceFile.of("kb/words.md", PAGE),)
+    voice = Adapters(synthesizer=Tone(), recognizer=Script({})) if "--voice" in sys.argv else None
     async with (
         network(SETTINGS, adapters, words) as flat,
-        network(SETTINGS) as net,
+        network(SETTINGS, voice) as net,
         network(settings_with_memory(folder)) as keeping,
         visit(flat) as listener,
         visit(net) as client,
