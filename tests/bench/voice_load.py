@@ -30,7 +30,7 @@ import trio_websocket
 from agent.errors import UsageError
 from agent.ports.voice import CHUNK_BYTES, CHUNK_SECONDS
 from agent.voice.engines.open import open_synthesizer
-from agent.voice.hearing import SILENCE_SECONDS
+from agent.voice.hearing import AHEAD_SECONDS, SILENCE_SECONDS
 from tests.bench.load.client import Load
 from tests.bench.load.counters import why_no_callgrind
 from tests.bench.load.process import between, family, taken
@@ -43,6 +43,7 @@ from .voice import LATE, QUESTIONS, find_whisper, say, speak
 
 SESSIONS, MOST = 500, 1.03  # and the bound: times a server without voice
 WARM = 20  # sessions before those that are measured
+ENDING = 25  # frames of silence that end an utterance
 TALKERS, LISTENS = 4, 3.0  # seconds of each answer
 UNDERRUNS = 0.01  # share of the chunks that may come late
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -111,7 +112,7 @@ class Talker:
     """A client that asks aloud, one question after the other, and plays a part of each answer.
 
     `lags`: seconds from the end of speech to the final. `chunks`, `late`: audio that came, and that came when there was
-    nothing left to play. `refused`: codes of errors.
+    nothing left to play. `refused`: sentences of errors.
     """
 
     def __init__(self, client: trio_websocket.WebSocketConnection, questions: Sequence[bytes]) -> None:
@@ -120,29 +121,41 @@ class Talker:
         self.refused: Counter[str] = Counter()
         self._client = client
         self._questions = itertools.cycle(questions)
-        self._frames: deque[bytes] = deque()  # of the question, not sent yet
+        self._frames: deque[bytes | None] = deque()  # of the question, not sent yet; None is its end
         self._said_at: float | None = None
         self._is_heard = False
         self._played_until: float | None = None  # of the speech in progress
         self._news = trio.Event()
 
-    async def run(self) -> None:
-        """Talk and listen, until cancelled."""
+    async def run(self, ready: Callable[[], None], begin: trio.Event) -> None:
+        """Have an ear opened by a first question, then talk and listen from `begin` until cancelled."""
         await self._client.send_message(json.dumps({"type": "listen", "on": True, "echoCancelled": True}))
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._send_audio)
             nursery.start_soon(self._read)
-            for question in self._questions:
-                self._said_at = None
-                self._frames.extend(
-                    question[at : at + CHUNK_BYTES].ljust(CHUNK_BYTES, b"\0")
-                    for at in range(0, len(question), CHUNK_BYTES)
-                )
-                self.asked += 1
-                self._is_heard = False
+            self._queue_question()
+            self._frames.extend([bytes(CHUNK_BYTES)] * ENDING)
+            await self._send_audio(False)  # no more than may wait while the ear is opened
+            await self._wait_while(lambda: not self._is_heard, _PATIENCE)
+            ready()
+            await begin.wait()
+            self.lags, self.chunks, self.late, self.asked = [], 0, 0, 0
+            nursery.start_soon(self._send_audio, True)
+            while True:
+                self._queue_question()
                 await self._wait_while(lambda: not self._is_heard, _PATIENCE)
                 await self._wait_while(lambda: self._played_until is None, LISTENS)
                 await self._wait_while(lambda: self._played_until is not None, LISTENS)
+
+    def _queue_question(self) -> None:
+        """Say the next question."""
+        question = next(self._questions)
+        self._said_at, self._is_heard = None, False
+        self._frames.extend(
+            question[at : at + CHUNK_BYTES].ljust(CHUNK_BYTES, b"\0")
+            for at in range(0, len(question), CHUNK_BYTES)
+        )
+        self._frames.append(None)
+        self.asked += 1
 
     async def _wait_while(self, is_so: Callable[[], bool], seconds: float) -> None:
         with trio.move_on_after(seconds):
@@ -150,16 +163,19 @@ class Talker:
                 self._news = trio.Event()
                 await self._news.wait()
 
-    async def _send_audio(self) -> None:
-        """Send the microphone's audio, which is silence between two questions."""
+    async def _send_audio(self, goes_on: bool) -> None:
+        """Send the microphone's audio at its pace. `goes_on`: with silence between two questions, until cancelled."""
         due = trio.current_time()
-        while True:
-            due += CHUNK_SECONDS
-            await trio.sleep_until(due)
-            is_last = len(self._frames) == 1
-            await self._client.send_message(self._frames.popleft() if self._frames else bytes(CHUNK_BYTES))
-            if is_last:
+        while goes_on or self._frames:
+            pcm = self._frames.popleft() if self._frames else bytes(CHUNK_BYTES)
+            if pcm is None:
                 self._said_at = trio.current_time()
+                continue
+            due = (
+                max(due, trio.current_time() - AHEAD_SECONDS / 2) + CHUNK_SECONDS
+            )  # a microphone loses the rest
+            await trio.sleep_until(due)
+            await self._client.send_message(pcm)
 
     async def _read(self) -> None:
         while True:
@@ -185,7 +201,7 @@ class Talker:
             self._played_until = None
             self.refused.update([str(frame["reason"])] if frame["reason"] in ("slow", "failed") else [])
         elif frame["type"] == "error":
-            self.refused[str(frame["code"])] += 1
+            self.refused[str(frame["message"])] += 1
 
 
 def measure_cpu(pid: int) -> float:
@@ -206,18 +222,23 @@ async def talk_together(port: int, pid: int, seconds: float) -> bool:
     audio = [await speak(mouth, question) for question in QUESTIONS]
     talkers: list[Talker] = []
 
+    begin, ready = trio.Event(), trio.Semaphore(0)
+
     async def connect(number: int) -> None:
         protocols = ["agent.voice.v1", "agent.v1"]
         async with trio_websocket.open_websocket_url(url, subprotocols=protocols) as client:
             part = len(audio) // TALKERS
             talkers.append(Talker(client, audio[number * part :]))
-            await talkers[-1].run()
+            await talkers[-1].run(ready.release, begin)
 
-    before, began = measure_cpu(pid), time.monotonic()
-    with trio.move_on_after(seconds):
-        async with trio.open_nursery() as nursery:
-            for number in range(TALKERS):
-                nursery.start_soon(connect, number)
+    async with trio.open_nursery() as nursery:
+        for number in range(TALKERS):
+            nursery.start_soon(connect, number)
+            await ready.acquire()
+        before, began = measure_cpu(pid), time.monotonic()
+        begin.set()
+        await trio.sleep(seconds)
+        nursery.cancel_scope.cancel()
     lasted = time.monotonic() - began
     used = (measure_cpu(pid) - before) / lasted / (os.cpu_count() or 1)
     lags = [lag for each in talkers for lag in each.lags] or [_PATIENCE]
