@@ -4,7 +4,11 @@ The parts, all of them by default:
 
 - `loop`: 30 questions on `kb/`, spoken by flite and heard by whisper tiny.en. Word errors in Whisper's normal form (at
   most 10 %), the transcripts that were sure and the share of these that were wrong, CPU a second of audio, and the time
-  until the words of a question.
+  until the words of a question. A server answers each as it was heard and as it is typed: all answers are to be the
+  same, in text and citations; those that differ are listed.
+- `said`: the answers to the questions, spoken by flite and by espeak-ng, heard by whisper tiny.en. Each number of a
+  transcript is to be in the answer's text. Those that are not are listed with the words that were spoken, for it may be
+  the recogniser that errs; and counted are the numbers that were heard right, and those that were not heard.
 - `first`: from the words to the first audio of espeak-ng (p50 and p99 of 50; at most 150 ms on a quiet machine).
 - `cancel`: from a cancel within the audio to the process gone (p50 and p99 of 200), for espeak-ng and flite.
 - `streams`: four ears that hear questions in real time: how late the answers to their frames are.
@@ -19,15 +23,24 @@ import resource
 import statistics
 import sys
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 import trio
 
+from agent.client.client import connect
 from agent.errors import UsageError
+from agent.grounding.utterance import make_utterance
+from agent.numbers.number_tokens import tokens
+from agent.numbers.written_forms import read_spoken
 from agent.ports.voice import CHUNK_BYTES, CHUNK_SECONDS, SAMPLE_BYTES, SAMPLE_RATE, Ear, Synthesizer
 from agent.voice.engines.open import open_recognizer, open_synthesizer
+from tests.session.driver import text
+
+from .speech import run_server
 
 WORD_ERRORS, FIRST_MS, LATE = 0.10, 150.0, 2.0  # bounds: a share, milliseconds, seconds
 STREAMS, ROUNDS = 4, 2
@@ -65,6 +78,13 @@ QUESTIONS = (
     "How far does the motion sensor see?",
     "How many people can use the app?",
 )
+
+
+class Answer(NamedTuple):
+    """An answer of a server: its text, and the file and the snippet of each citation."""
+
+    text: str
+    citations: list[tuple[str, str]]
 
 
 def say(line: str) -> None:
@@ -108,7 +128,7 @@ async def measure_loop() -> bool:
     jiwer, english = __import__("jiwer"), __import__("whisper_normalizer.english").english
     normalize: Callable[[str], str] = english.EnglishTextNormalizer()
     mouth, recognizer = open_synthesizer("flite"), open_recognizer(find_whisper(), 1)
-    asked, heard, sure, waits, seconds = [], [], [], [], 0.0
+    asked, heard, sure, finals, waits, seconds = [], [], [], [], [], 0.0
     spent = measure_cpu(resource.RUSAGE_CHILDREN)
     questions = [await speak(mouth, question) for question in QUESTIONS]
     spoken = measure_cpu(resource.RUSAGE_CHILDREN)
@@ -119,6 +139,7 @@ async def measure_loop() -> bool:
             final = await ear.finish()
             waits.append(time.monotonic() - begun)
             seconds += len(pcm) / (SAMPLE_RATE * SAMPLE_BYTES)
+            finals.append(final)
             asked.append(normalize(question))
             heard.append(normalize(final.text))
             sure.append(final.is_sure)
@@ -137,7 +158,72 @@ async def measure_loop() -> bool:
         f"  CPU a second of audio: spoken {(spoken - spent) / seconds:.3f} s, heard {hearing / seconds:.3f} s"
     )
     say(f"  words after the last frame: {describe_times(waits)}")
-    return bool(errors <= WORD_ERRORS)
+    is_same = await compare_answers([final.text for final in finals])
+    return bool(errors <= WORD_ERRORS) and is_same
+
+
+async def ask_all(port: int, questions: Sequence[str]) -> list[Answer]:
+    """Return the answers of a server to questions, each in a conversation of its own."""
+    answers = []
+    for question in questions:
+        async with connect(f"ws://127.0.0.1:{port}/ws") as client:
+            await client.ask(question)
+            (*_, response) = await client.frames_until("response")
+        places = [(each["file"], each["snippet"]) for each in response["citations"]]
+        answers.append(Answer(response["text"], places))
+    return answers
+
+
+async def compare_answers(transcripts: Sequence[str]) -> bool:
+    """Print how many questions as heard have the same answers as typed; return whether all have."""
+    with run_server("--kb", "kb") as (port, _):
+        typed, heard = await ask_all(port, QUESTIONS), await ask_all(port, transcripts)
+    differ = [number for number, answer in enumerate(typed) if heard[number] != answer]
+    for number in differ:
+        say(f"  another answer to: {transcripts[number]}  (typed: {QUESTIONS[number]})")
+        say(f"    typed: {typed[number].text!r}")
+        say(f"    heard: {heard[number].text!r}")
+    verdict = "MISSED" if differ else "holds"
+    same = len(QUESTIONS) - len(differ)
+    say(f"answers: {same} of {len(QUESTIONS)} the same as typed   (asked all: {verdict})")
+    return not differ
+
+
+async def measure_said() -> bool:
+    """Print which numbers are heard of answers that are spoken; return whether the text holds each."""
+    with run_server("--kb", "kb") as (port, _):
+        answers = await ask_all(port, QUESTIONS)
+    is_good = True
+    for name in ("flite", "espeak"):
+        mouth, recognizer, counts = open_synthesizer(name), open_recognizer(find_whisper(), 1), Counter[str]()
+        async with recognizer.open_ear() as ear:
+            for answer in answers:
+                await count_numbers(mouth, ear, answer.text, counts)
+        wrong = counts["not in the text"]
+        verdict = "MISSED" if wrong else "holds"
+        say(
+            f"said by {name}: numbers right {counts['right']}, not heard {counts['not heard']}, "
+            f"not in the text {wrong}   (asked 0: {verdict})"
+        )
+        is_good = is_good and not wrong
+    return is_good
+
+
+async def count_numbers(mouth: Synthesizer, ear: Ear, answer: str, counts: Counter[str]) -> None:
+    """Speak an answer and hear it, and count the numbers of each sentence."""
+    held = {token.value for token in tokens(answer)}
+    for sentence in make_utterance(text(answer), "en").sentences:
+        said = Counter(token.value for token in read_spoken(sentence.words, "en"))
+        await feed(ear, SILENCE + await speak(mouth, sentence.words) + SILENCE)
+        transcript = (await ear.finish()).text
+        heard = Counter(token.value for token in read_spoken(transcript, "en"))
+        counts["right"] += (said & heard).total()
+        counts["not heard"] += (said - heard).total()
+        if strange := [value for value in heard if value not in held]:
+            counts["not in the text"] += len(strange)
+            say(f"  not in the text: {', '.join(strange)}")
+            say(f"    spoken: {sentence.words}")
+            say(f"    heard:  {transcript}")
 
 
 async def measure_first() -> bool:
@@ -201,6 +287,7 @@ async def measure_streams() -> bool:
 
 PARTS: dict[str, Callable[[], Awaitable[bool]]] = {
     "loop": measure_loop,
+    "said": measure_said,
     "first": measure_first,
     "cancel": measure_cancel,
     "streams": measure_streams,
