@@ -123,7 +123,7 @@ class SoakedServer:
         return False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """The surroundings of a server to soak.
 

@@ -65,7 +65,14 @@ async def soak_inside(run: SoakRun, seed: int, data: Path | None, slow: float) -
         file = None if data is None else data / LEDGER_FILE
         async with remote_crowd(folder, seed, run.clients, run.callers, run.voices) as crowd:
             hook = crowd.hook
-            ground = Surroundings(folder / KNOWLEDGE, hook, data, slow, remembered, run.voices > 0)
+            ground = Surroundings(
+                knowledge=folder / KNOWLEDGE,
+                webhook=hook,
+                data=data,
+                slow=slow,
+                remembered=remembered,
+                aloud=run.voices > 0,
+            )
             async with run_server(seed, run.clients, ground, run.callers) as server:
                 await _warm_up(run, crowd, server)
                 await _run_crowd(run, crowd, server, remembered)

@@ -248,7 +248,7 @@ async def test_users_of_another_server_check_it_too(
     knowledge.mkdir()
     Pages(knowledge, trio.current_time)
     async with local_server.run_server(
-        1, 8, Surroundings(knowledge, data=tmp_path / "data"), callers=2
+        1, 8, Surroundings(knowledge=knowledge, data=tmp_path / "data"), callers=2
     ) as server:
         status = await command.soak(
             users=CrowdSize(3, 2, seconds=1), url=f"ws://127.0.0.1:{server.app.port}/ws"
@@ -271,7 +271,7 @@ async def test_a_knowledge_base_that_is_not_taken_over_is_found_out(
     monkeypatch.setattr("agent.soak.crowd.TAKEN_OVER", 0.3)
     monkeypatch.setattr("agent.compose.knowledge.Knowledge.keep", blind)
     pages, tally = Pages(tmp_path, trio.current_time), Tally()
-    async with local_server.run_server(1, 1, Surroundings(tmp_path)) as server:
+    async with local_server.run_server(1, 1, Surroundings(knowledge=tmp_path)) as server:
         await check_takeover(
             Scene(target=Target(host="127.0.0.1", port=server.app.port), tally=tally, pages=pages), pages
         )

@@ -25,7 +25,9 @@ async def talking(tmp_path: Path) -> AsyncGenerator[tuple[Talk, Tally], None]:
     knowledge.mkdir()
     Pages(knowledge, trio.current_time)
     tally = Tally()
-    async with run_server(1, 1, Surroundings(knowledge, data=tmp_path / "data"), callers=1) as server:
+    async with run_server(
+        1, 1, Surroundings(knowledge=knowledge, data=tmp_path / "data"), callers=1
+    ) as server:
         talk = Talk(
             "anna",
             "anna",
