@@ -19,12 +19,13 @@ machine only; the load is printed. Exit status 1 when a figure is beyond its bou
 """
 
 import os
+import re
 import resource
 import statistics
 import sys
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -34,7 +35,7 @@ import trio
 from agent.client.client import connect
 from agent.errors import UsageError
 from agent.grounding.utterance import make_utterance
-from agent.numbers.number_tokens import tokens
+from agent.numbers.number_tokens import NumberToken, tokens
 from agent.numbers.written_forms import read_spoken
 from agent.ports.voice import CHUNK_BYTES, CHUNK_SECONDS, SAMPLE_BYTES, SAMPLE_RATE, Ear, Synthesizer
 from agent.voice.engines.open import open_recognizer, open_synthesizer
@@ -44,6 +45,7 @@ from .speech import run_server
 
 WORD_ERRORS, FIRST_MS, LATE = 0.10, 150.0, 2.0  # bounds: a share, milliseconds, seconds
 STREAMS, ROUNDS = 4, 2
+_DIGITS = re.compile(r"\d+")
 SILENCE = bytes(int(0.3 * SAMPLE_RATE) * SAMPLE_BYTES)
 SENTENCE = "The activation fee is charged once, on your first invoice."
 QUESTIONS = (
@@ -209,18 +211,24 @@ async def measure_said() -> bool:
     return is_good
 
 
+def find_digits(found: Iterable[NumberToken]) -> Counter[str]:
+    """Return the digits of numbers, without their units: a recogniser hears `kronor` as `crooner`."""
+    return Counter(run for token in found for run in _DIGITS.findall(token.value))
+
+
 async def count_numbers(mouth: Synthesizer, ear: Ear, answer: str, counts: Counter[str]) -> None:
     """Speak an answer and hear it, and count the numbers of each sentence."""
-    held = {token.value for token in tokens(answer)}
+    held = find_digits(tokens(answer)).keys() | set(_DIGITS.findall(answer))
     for sentence in make_utterance(text(answer), "en").sentences:
-        said = Counter(token.value for token in read_spoken(sentence.words, "en"))
+        said = find_digits(read_spoken(sentence.words, "en"))
         await feed(ear, SILENCE + await speak(mouth, sentence.words) + SILENCE)
         transcript = (await ear.finish()).text
-        heard = Counter(token.value for token in read_spoken(transcript, "en"))
+        heard = find_digits(read_spoken(transcript, "en"))
+        strange = [digits for digits in heard if digits not in held]
         counts["right"] += (said & heard).total()
         counts["not heard"] += (said - heard).total()
-        if strange := [value for value in heard if value not in held]:
-            counts["not in the text"] += len(strange)
+        counts["not in the text"] += len(strange)
+        if strange:
             say(f"  not in the text: {', '.join(strange)}")
             say(f"    spoken: {sentence.words}")
             say(f"    heard:  {transcript}")
