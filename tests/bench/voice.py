@@ -205,7 +205,7 @@ async def measure_said() -> bool:
         verdict = "MISSED" if wrong else "holds"
         say(
             f"said by {name}: numbers right {counts['right']}, not heard {counts['not heard']}, "
-            f"not in the text {wrong}   (asked 0: {verdict})"
+            f"not in the text {wrong}   (asked 0: {verdict}), of these {counts['misheard']} of words that it holds"
         )
         is_good = is_good and not wrong
     return is_good
@@ -228,6 +228,7 @@ async def count_numbers(mouth: Synthesizer, ear: Ear, answer: str, counts: Count
         counts["right"] += (said & heard).total()
         counts["not heard"] += (said - heard).total()
         counts["not in the text"] += len(strange)
+        counts["misheard"] += 0 if said.keys() - held else len(strange)
         if strange:
             say(f"  not in the text: {', '.join(strange)}")
             say(f"    spoken: {sentence.words}")
