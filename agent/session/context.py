@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..config import MAX_FRAME, MAX_TEXT
 from ..errors import BadTool
 from ..lang import DEFAULT, Lang
 from ..ports.action import ActionRunner
@@ -16,10 +17,10 @@ from ..ports.remember import NO_RECORDER, MemoryAccess, Recorder
 from ..ports.tools import ReadTools, ToolDefinition
 from ..ports.tracing import Tracer
 from ..protocol.kinds import CONVERSATION, ConnectionKind
-from ..protocol.outbound import VoiceAbilities
+from ..protocol.outbound import Limits, VoiceAbilities
 from ..wire.pulse import Pulse
 from .registry import Registry
-from .settings import SessionSettings
+from .settings import LIVE_SUGGESTIONS, QUEUED_MESSAGES, SessionSettings
 
 
 def refuse_tools(given: Sequence[Mapping[str, Any]]) -> tuple[ToolDefinition, ...]:
@@ -57,3 +58,15 @@ class SessionContext:
     consultant: Consultant | None = None
     kind: ConnectionKind = CONVERSATION
     voice: VoiceAbilities | None = None
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of each session, as its `welcome` tells them."""
+        return Limits(
+            max_frame=MAX_FRAME,
+            max_text=MAX_TEXT,
+            queued_messages=QUEUED_MESSAGES,
+            live_suggestions=LIVE_SUGGESTIONS,
+            confirm_seconds=self.settings.confirm_time,
+            rate_limit=self.settings.rate_limit,
+        )

@@ -14,7 +14,6 @@ change the session's state, and a cancel does not reach them. Each request sees 
 
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeAlias
-from weakref import ref
 
 from ..config import BAD_FRAMES, CONFIRM_SECONDS, FRAMES_PER_SECOND
 from ..fsm import Engine
@@ -29,7 +28,7 @@ from ..wire.bucket import Bucket
 from ..wire.meter import are_too_many
 from .actions import SessionActions, SuggestionEngine
 from .consult_queue import ConsultQueue
-from .core_output import CoreOutput, React
+from .core_output import CoreOutput, hold_weakly
 from .effects import CloseConnection, Effect, LeaveClient
 from .events import (
     ActionEnded,
@@ -106,7 +105,7 @@ class Core:
     ) -> None:
         self.state = TABLE.initial
         self.out = CoreOutput()
-        react = _hold_weakly(self)
+        react = hold_weakly(self)
         # A stored thread has its messages.
         answers = SentAnswers(ANSWERS_RATED if stored_seconds is None else 0)
         self.turns = SessionTurns(self.out, react, History(history), answers)
@@ -331,17 +330,6 @@ class Core:
         inbound.ConfirmAction: lambda core, frame: core.actions.confirm(frame),
         inbound.RejectAction: lambda core, frame: core.actions.reject(frame),
     }
-
-
-def _hold_weakly(core: Core) -> React:
-    """Return the core's `react` for its parts by a weak reference, so that no cycle needs the garbage collector."""
-    weak_core = ref(core)
-
-    def react(trigger: SessionTrigger, subject: object = None) -> bool:
-        alive = weak_core()
-        return alive is not None and alive.react(trigger, subject)
-
-    return react
 
 
 GUARDS: dict[SessionGuard, Callable[[Core], bool]] = {

@@ -1,6 +1,9 @@
-"""The state that the parts of a core share while it handles an event: the time, the effects so far, the drain."""
+"""What the parts of a core share: the way to its table, and the state while it handles an event (the time, the effects
+so far, the drain).
+"""
 
 from typing import Protocol
+from weakref import ref
 
 from ..protocol.stories import AnyOutbound
 from .effects import Effect, RecordFact, SendFrame
@@ -13,6 +16,25 @@ class React(Protocol):
     def __call__(self, trigger: SessionTrigger, subject: object = None) -> bool:
         """Take the row for `trigger` and do its deeds on `subject`; return whether there was a row."""
         ...
+
+
+class ReactingCore(Protocol):
+    """The core, as its parts see it."""
+
+    def react(self, trigger: SessionTrigger, subject: object = None) -> bool:
+        """Take the row of the session's table for `trigger`; see `React`."""
+        ...
+
+
+def hold_weakly(core: ReactingCore) -> React:
+    """Return the core's `react` for its parts by a weak reference, so that no cycle needs the garbage collector."""
+    weak_core = ref(core)
+
+    def react(trigger: SessionTrigger, subject: object = None) -> bool:
+        alive = weak_core()
+        return alive is not None and alive.react(trigger, subject)
+
+    return react
 
 
 class CoreOutput:

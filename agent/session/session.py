@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 import structlog
 import trio
 
-from ..config import MAX_FRAME, MAX_TEXT
 from ..errors import BadFrame, BadTool, WireClosed, describe_error
 from ..ports.action import ActionHandle, Outcome
 from ..ports.brain import Proposal, Question
@@ -29,7 +28,7 @@ from ..ports.tracing import TRACE_PARENT, Span, end_turn
 from ..ports.wire import Wire
 from ..protocol.codec import decode, encode
 from ..protocol.inbound import Message
-from ..protocol.outbound import Error, Limits, StreamEnd, Welcome
+from ..protocol.outbound import Error, StreamEnd, Welcome
 from ..protocol.stories import AnyInbound, AnyMessage, AnyOutbound
 from .consult_tasks import ConsultTasks
 from .context import SessionContext
@@ -68,7 +67,6 @@ from .events import (
     ThreadNews,
 )
 from .return_path import SessionReturnPath
-from .settings import LIVE_SUGGESTIONS, QUEUED_MESSAGES, SessionSettings
 from .turn import LiveTurn
 
 _log = structlog.get_logger("agent.session")
@@ -147,7 +145,7 @@ class Session:
         self._pinged_at: float | None = None
         if greet:
             memory, feedback = context.memory is not None, context.feedback is not None
-            self._send(Welcome(self.id, 1, _make_limits(settings), memory, feedback, voice=context.voice))
+            self._send(Welcome(self.id, 1, context.limits, memory, feedback, voice=context.voice))
 
     @property
     def state(self) -> str:
@@ -386,14 +384,3 @@ class Session:
 
 def _measure_cancel(observer: Observer, since: float) -> None:
     observer.measure("cancel_seconds", trio.current_time() - since)
-
-
-def _make_limits(settings: SessionSettings) -> Limits:
-    return Limits(
-        max_frame=MAX_FRAME,
-        max_text=MAX_TEXT,
-        queued_messages=QUEUED_MESSAGES,
-        live_suggestions=LIVE_SUGGESTIONS,
-        confirm_seconds=settings.confirm_time,
-        rate_limit=settings.rate_limit,
-    )
