@@ -55,6 +55,10 @@ class Speaker(Protocol):
         """
         ...
 
+    def cancel(self) -> None:
+        """Fall silent at once, in the middle of a word where it is, and say no more of the open turn, if any."""
+        ...
+
 
 class Wire(Protocol):
     """A framed connection that reads, queues and writes for one session.

@@ -235,6 +235,7 @@ class Core:
             self.messages.cancel_all()
         if self.turns.current_scope == event.scope:
             self.react(SessionTrigger.CANCEL)
+        self.turns.silence_thread(event.scope)
         if here:
             self.turns.disown_message(None)
             self.actions.cancel_all()

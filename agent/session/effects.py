@@ -61,6 +61,10 @@ class SpeakText(msgspec.Struct, frozen=True, kw_only=True):
     marks: tuple[SourceMark, ...] = ()
 
 
+class StopSpeech(msgspec.Struct, frozen=True, gc=False):
+    """Say no more of the turn in progress, or else of the last one, on a connection with voice. The text stays."""
+
+
 class ResumeBrain(msgspec.Struct, frozen=True):
     """Tell the Brain of this turn how its call ended."""
 
@@ -153,6 +157,7 @@ Effect: TypeAlias = (
     | WatchState
     | StopBrain
     | SpeakText
+    | StopSpeech
     | ResumeBrain
     | RunAction
     | StopAction

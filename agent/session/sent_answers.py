@@ -4,13 +4,13 @@ An answer stays while it is among the last `ANSWERS_RATED` and the later ones ho
 characters. A forgotten answer leaves at once.
 """
 
-from collections.abc import Collection
 from typing import Final
 
 from ..ports.brain import Question
 from ..ports.conversation import Scope
 from ..ports.remember import RepeatMatcher
 from ..protocol.outbound import Response
+from .events import MemoryErased
 
 ANSWERS_RATED: Final = 16
 ANSWERS_CHARACTERS: Final = 64 * 1024  # of the answers and snippets of one session
@@ -59,7 +59,20 @@ class SentAnswer:
             cites=cites,
         )
 
-    def holds(self, repeats: RepeatMatcher) -> bool:
+    @property
+    def key_or_message(self) -> str:
+        """The id under which memory stores the message."""
+        return self.key or self.message
+
+    def is_erased_by(self, event: MemoryErased) -> bool:
+        """Return whether the answer, its question or its evidence was forgotten with `event`."""
+        return (
+            self.key_or_message in event.messages
+            or any(cited in event.refs for cited in self.cites)
+            or (event.again is not None and event.scope.includes(self.scope) and self._holds(event.again))
+        )
+
+    def _holds(self, repeats: RepeatMatcher) -> bool:
         """Return whether `repeats` matches the question, the answer or its evidence."""
         response = self.response
         said = repeats.matches_user_text(self.question) or repeats.matches_agent_text(response.text)
@@ -96,18 +109,13 @@ class SentAnswers:
         """Return the answer to a message, None where it is not among the last ones."""
         return next((each for each in self._answers if each.message == message), None)
 
-    def forget(
-        self,
-        messages: Collection[str],
-        refs: Collection[str],
-        scope: Scope,
-        repeats: RepeatMatcher | None,
-    ) -> None:
-        """Drop the answers to `messages`, those that cite `refs`, and those of `scope` that `repeats` matches."""
+    @property
+    def last(self) -> SentAnswer | None:
+        """The answer that was sent last, None where it is not kept, or was forgotten."""
+        return self._answers[-1] if self._answers else None
+
+    def forget(self, event: MemoryErased) -> None:
+        """Drop the answers that were forgotten with `event`."""
         for each in self._answers:
-            each.is_forgotten = (
-                (each.key or each.message) in messages
-                or any(cited in refs for cited in each.cites)
-                or (repeats is not None and scope.includes(each.scope) and each.holds(repeats))
-            )
+            each.is_forgotten = each.is_erased_by(event)
         self._answers = tuple(each for each in self._answers if not each.is_forgotten)

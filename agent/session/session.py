@@ -52,6 +52,7 @@ from .effects import (
     SpeakText,
     StopAction,
     StopBrain,
+    StopSpeech,
     StoreFeedback,
     WatchState,
 )
@@ -316,6 +317,10 @@ class Session:
         if self._turn is not None:
             self._turn.speak_text(effect)
 
+    def _stop_speech(self, _: StopSpeech) -> None:
+        if self._wire.speaker is not None:
+            self._wire.speaker.cancel()
+
     def _run_action(self, effect: RunAction) -> None:
         self._running = self._context.runner.start(effect.call, self._report)
 
@@ -366,6 +371,7 @@ class Session:
         WatchState: _watch_state,
         StopBrain: _stop_brain,
         SpeakText: _speak_text,
+        StopSpeech: _stop_speech,
         ResumeBrain: _resume_brain,
         RunAction: _run_action,
         StopAction: _stop_action,

@@ -30,7 +30,16 @@ from ..protocol.outbound import Error, ProgressFrame, ProgressStep, Response, St
 from ..protocol.thread_frames import encode_details
 from .cited_sources import CitedSources
 from .core_output import CoreOutput, React
-from .effects import BeginTurn, EndTurn, RecordExchange, ResumeBrain, SpeakText, StopBrain, WatchState
+from .effects import (
+    BeginTurn,
+    EndTurn,
+    RecordExchange,
+    ResumeBrain,
+    SpeakText,
+    StopBrain,
+    StopSpeech,
+    WatchState,
+)
 from .events import (
     BrainEvent,
     BrainFailed,
@@ -86,7 +95,15 @@ class TurnInProgress:
     asks: bool = False
     wishes: tuple[Wish, ...] = ()  # left open for the next message
     keeps: Any = None  # by the Brain, opaque, to be kept with the answer
-    forgotten: frozenset[str] = frozenset()  # ids of items that were forgotten during the turn
+    erased: tuple[MemoryErased, ...] = ()  # during the turn
+
+    def is_erased_by(self, events: tuple[MemoryErased, ...]) -> bool:
+        """Return whether the texts so far, the question or the evidence were forgotten with any of `events`."""
+        if not events or not self.texts:
+            return False
+        response = make_response(self.text, self.texts, CitedSources(self.texts), self.question.id)
+        answer = SentAnswer.of(self.question, response, make_answered(self.text, self.texts).cites)
+        return any(answer.is_erased_by(each) for each in events)
 
 
 class SessionTurns:
@@ -127,6 +144,11 @@ class SessionTurns:
     def current_scope(self) -> Scope | None:
         """The scope of the message in progress, or `None`."""
         return self._turn.question.scope if self._turn else None
+
+    @property
+    def _spoken_answer(self) -> SentAnswer | None:
+        """The answer that may be said still, None while a turn is in progress: its beginning has ended that speech."""
+        return None if self._turn else self._answers.last
 
     @property
     def is_offering(self) -> bool:
@@ -273,18 +295,30 @@ class SessionTurns:
         message, exchange = update.message, update.exchange
         if message in self._recorded and not update.is_forgotten:
             return
+        last = self._spoken_answer
+        if update.is_forgotten and last is not None and last.key_or_message == message:
+            self._out.add(StopSpeech())
         self._out.send_frame(update.frame)
         if exchange is not None and all(each.message != message for each in self._history.exchanges):
             self._history.add(exchange)
 
     def erase_memory(self, event: MemoryErased, scope: Scope) -> None:
-        """Drop forgotten exchanges, and an answer in progress that cites them. `scope`: of this session."""
+        """Drop forgotten exchanges, also an answer in progress, and say no more of them. `scope`: of this session."""
         repeats = event.again if event.scope.includes(scope) else None
         if self._history.forget_messages(event.messages, event.refs, repeats):
             self._wishes = ()  # a wish may hold the words of a forgotten exchange
-        self._answers.forget(event.messages, event.refs, event.scope, event.again)
-        if self._turn is not None:
-            self._turn.forgotten |= event.refs
+        turn, last = self._turn, self._spoken_answer
+        self._answers.forget(event)
+        if turn is not None:
+            turn.erased = (*turn.erased, event)
+        if (last is not None and last.is_forgotten) or (turn is not None and turn.is_erased_by((event,))):
+            self._out.add(StopSpeech())
+
+    def silence_thread(self, scope: Scope) -> None:
+        """Say no more of the last answer, if it belongs to the deleted thread of `scope`."""
+        last = self._spoken_answer
+        if last is not None and last.scope == scope:
+            self._out.add(StopSpeech())
 
     def forget_wishes(self) -> None:
         """Drop the open wishes and withdraw the last exchange's request: a cancel takes these back too."""
@@ -346,10 +380,11 @@ class SessionTurns:
         answered = make_answered(turn.text, turn.texts, turn.keeps, partial(encode_details, response))
         self._out.add(RecordExchange(turn.question, answered))
         self._answered = (*self._answered, message)[-LIVE_SUGGESTIONS:]
-        if turn.forgotten.isdisjoint(answered.cites):
+        is_erased = turn.is_erased_by(turn.erased)
+        if not is_erased:
             self._answers.add(SentAnswer.of(turn.question, response, answered.cites))
         self._recorded = (*self._recorded, turn.question.key_or_id)[-RECORDED_MESSAGES:]
-        if not last.blocked and turn.forgotten.isdisjoint(answered.cites):
+        if not last.blocked and not is_erased:
             exchange = Exchange(
                 turn.question.text,
                 turn.text,
@@ -357,7 +392,7 @@ class SessionTurns:
                 cites=answered.cites,
             )
             turn.history.add(exchange)
-        if turn.history is self._history:
+        if turn.history is self._history and not is_erased:
             self._wishes = turn.wishes
         return turn.offers
 
@@ -371,6 +406,8 @@ class SessionTurns:
         turn.text += text
         turn.step_told = ""
         turn.unwritten_texts += 1
+        if turn.is_erased_by(turn.erased):
+            self._out.add(StopSpeech())
         self._out.add(
             SpeakText(
                 turn=turn.number,

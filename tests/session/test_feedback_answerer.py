@@ -264,5 +264,6 @@ def test_what_is_forgotten_leaves_the_answers(
     """By its message, by what it cites, or by its words in its user's own answers; it says so to a writer."""
     answers, answer = SentAnswers(), an_answer(key="k", cites=("i1",))
     answers.add(answer)
-    answers.forget(messages, refs, scope, None if words is None else Repeats([words]))
+    again = None if words is None else Repeats([words])
+    answers.forget(MemoryErased(frozenset(messages), frozenset(refs), 0.0, scope, again))
     assert (answers.find("m") is None, answer.is_forgotten) == (gone, gone)

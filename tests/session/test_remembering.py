@@ -221,3 +221,23 @@ def test_an_answer_that_cites_what_is_forgotten_after_it_is_told_no_more() -> No
     d.message("b")
     (begun,) = [each.question for each in d.effects if isinstance(each, BeginTurn)]
     assert begun.history == ()
+
+
+def test_an_answer_in_progress_that_says_again_what_is_forgotten_is_told_no_more() -> None:
+    """To the model, and by no mouth; what it leaves open goes too."""
+    d = Driver(kept=100.0)
+    d.message("a")
+    d.drafted()
+    none = frozenset[str]()
+    d.post(MemoryErased(none, none, d.now, again=Repeats(["It is 299 kr"])))
+    assert d.did() == []
+    d.told(VerifiedPart(text=text(), wishes=(Wish(LACKING, ("price?",)),)))
+    assert d.did() == ["StopSpeech", "SpeakText"]
+    d.post(MemoryErased(none, none, d.now, again=Repeats(["It is 300 kr"])))
+    assert d.did() == []
+    d.post(MemoryErased(none, none, d.now, again=Repeats(["It is 299 kr"])))
+    assert d.did() == ["StopSpeech"]
+    d.spoken()
+    d.message("b")
+    (begun,) = [each.question for each in d.effects if isinstance(each, BeginTurn)]
+    assert (begun.history, begun.wishes) == ((), ())
