@@ -83,8 +83,9 @@ class Question:
 
     @property
     def follows_speech(self) -> bool:
-        """Whether `text`, or an earlier message of the conversation, was heard."""
-        return self.heard or any(each.heard for each in self.history)
+        """Whether `text`, an earlier message of the conversation, or one that left a wish open, was heard."""
+        heard = self.heard or any(each.heard for each in self.history)
+        return heard or any(each.heard for each in self.wishes or ())
 
     @property
     def is_continuation(self) -> bool:
@@ -207,11 +208,13 @@ class Wish:
     next.
 
     `proposal` holds the fields that the words gave, and the missing ones. `words` are the messages that asked for the
-    action, oldest first.
+    action, oldest first. `heard`, which the session sets, says that a recogniser made any of them, or of the messages
+    before them, of audio: the conversation's history may not hold them.
     """
 
     proposal: Proposal
     words: tuple[str, ...]
+    heard: bool = False
 
 
 @dataclass(frozen=True, slots=True)

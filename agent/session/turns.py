@@ -6,7 +6,7 @@ events wait. An event of a turn that has ended is recognised by the turn's numbe
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
@@ -305,13 +305,15 @@ class SessionTurns:
     def erase_memory(self, event: MemoryErased, scope: Scope) -> None:
         """Drop forgotten exchanges, also an answer in progress, and say no more of them. `scope`: of this session."""
         repeats = event.again if event.scope.includes(scope) else None
-        if self._history.forget_messages(event.messages, event.refs, repeats):
-            self._wishes = ()  # a wish may hold the words of a forgotten exchange
         turn, last = self._turn, self._spoken_answer
+        any_dropped = self._history.forget_messages(event.messages, event.refs, repeats)
         self._answers.forget(event)
         if turn is not None:
             turn.erased = (*turn.erased, event)
-        if (last is not None and last.is_forgotten) or (turn is not None and turn.is_erased_by((event,))):
+        is_erased = turn.is_erased_by((event,)) if turn else last is not None and last.is_forgotten
+        if any_dropped or is_erased:
+            self._wishes = ()  # a wish may hold the words of a forgotten exchange
+        if is_erased:
             self._out.add(StopSpeech())
 
     def silence_thread(self, scope: Scope) -> None:
@@ -393,7 +395,7 @@ class SessionTurns:
             )
             turn.history.add(exchange)
         if turn.history is self._history and not is_erased:
-            self._wishes = turn.wishes
+            self._wishes = tuple([replace(each, heard=turn.question.follows_speech) for each in turn.wishes])
         return turn.offers
 
     def stream_text(self, part: VerifiedPart | TurnRefusal) -> None:

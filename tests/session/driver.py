@@ -151,8 +151,10 @@ class Driver:
     def frame(self, frame: inbound.Inbound) -> list[tuple[Any, ...]]:
         return self.post(FrameReceived(frame, self.now))
 
-    def message(self, id: str = "m", words: str = "price?", progress: bool = False) -> list[tuple[Any, ...]]:
-        return self.frame(inbound.Message(id, words, progress=progress))
+    def message(
+        self, id: str = "m", words: str = "price?", progress: bool = False, heard: bool = False
+    ) -> list[tuple[Any, ...]]:
+        return self.frame(inbound.Message(id, words, progress=progress, heard=heard))
 
     def cancel(self, id: str | None = None) -> list[tuple[Any, ...]]:
         return self.frame(inbound.Cancel(id))

@@ -3,9 +3,10 @@
 import pytest
 
 from agent.ports.brain import Proposal, TurnRefusal, VerifiedPart, Wish
-from agent.session.effects import BeginTurn
+from agent.protocol.outbound import ActionSuggestion
+from agent.session.effects import BeginTurn, SendFrame
 
-from .driver import REFUSAL, Driver, text
+from .driver import PROPOSAL, REFUSAL, Driver, text
 
 WISH = Wish(Proposal(action="send_sms", payload={}, missing=("phone",)), ("Text me",))
 
@@ -61,6 +62,37 @@ def test_a_turn_that_is_cancelled_leaves_none() -> None:
     driver.cancel()
     driver.message("b")
     assert handed(driver) == ()
+
+
+@pytest.mark.parametrize("heard", [(True, False, False), (False, True, False), (True, True, False)])
+def test_what_completes_a_heard_message_follows_speech(heard: tuple[bool, ...]) -> None:
+    """Also where no history tells: the answer was refused, or none is kept. A wish that is done says no more."""
+    driver = Driver()
+    for number, each in enumerate(heard):
+        driver.message(f"m{number}", heard=each)
+        driver.drafted()
+        driver.told(TurnRefusal(REFUSAL, wishes=(WISH,)))
+        driver.spoken()
+    for id, follows in (("a", True), ("b", False)):
+        driver.message(id)
+        (begun,) = [each for each in driver.effects if isinstance(each, BeginTurn)]
+        assert begun.question.follows_speech == follows
+        driver.drafted()
+        driver.told(VerifiedPart(text=text(), proposals=(PROPOSAL,)))
+        driver.spoken()
+        (suggestion,) = [
+            each.frame
+            for each in driver.effects
+            if isinstance(each, SendFrame) and isinstance(each.frame, ActionSuggestion)
+        ]
+        assert suggestion.heard == follows
+
+
+def test_a_typed_message_leaves_a_wish_that_was_not_heard(left: Driver) -> None:
+    """Nothing before it was heard."""
+    left.message("b")
+    (begun,) = [each for each in left.effects if isinstance(each, BeginTurn)]
+    assert not begun.question.follows_speech
 
 
 def test_a_first_message_is_handed_none_but_could_be() -> None:

@@ -9,7 +9,16 @@ import trio.testing
 
 from agent.config import MEMORY_READ
 from agent.memory.repeats import Repeats
-from agent.ports.brain import Blocked, DraftCompleted, Proposal, Question, VerifiedPart, VerifiedText, Wish
+from agent.ports.brain import (
+    Blocked,
+    DraftCompleted,
+    Proposal,
+    Question,
+    TurnRefusal,
+    VerifiedPart,
+    VerifiedText,
+    Wish,
+)
 from agent.ports.conversation import NO_SCOPE, Exchange, Scope
 from agent.ports.memory import ProposalOutcome
 from agent.ports.remember import FinishedAnswer, ReturnPath
@@ -22,7 +31,7 @@ from agent.session.forgotten_exchanges import drop_forgotten
 from agent.session.turns import make_answered, make_response
 from agent.testing.fake_memory import FakeMemory
 
-from .driver import LACKING, Driver, text
+from .driver import LACKING, REFUSAL, Driver, text
 from .harness import ANSWER, Emit, FixedClock, ask, world
 
 REMEMBER = Proposal(action="remember", payload={"item": "i1", "text": "My budget is 50k."}, item="i1")
@@ -241,3 +250,17 @@ def test_an_answer_in_progress_that_says_again_what_is_forgotten_is_told_no_more
     d.message("b")
     (begun,) = [each.question for each in d.effects if isinstance(each, BeginTurn)]
     assert (begun.history, begun.wishes) == ((), ())
+
+
+def test_a_refused_message_that_is_forgotten_leaves_nothing_open() -> None:
+    """No history holds it, but what it left open has its words."""
+    d = Driver()
+    d.message("a")
+    d.drafted()
+    d.told(TurnRefusal(REFUSAL, wishes=(Wish(LACKING, ("price?",)),)))
+    d.spoken()
+    d.post(MemoryErased(frozenset(["a"]), frozenset(), d.now))
+    assert d.did() == ["StopSpeech"]
+    d.message("b")
+    (begun,) = [each.question for each in d.effects if isinstance(each, BeginTurn)]
+    assert begun.wishes == ()

@@ -1,7 +1,7 @@
 """A server that is asked aloud for an action: it suggests, reads back, and a spoken yes confirms only after that."""
 
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -11,11 +11,15 @@ from trio.testing import MockClock
 from trio_websocket import ConnectionClosed, WebSocketConnection
 
 from agent import tool
+from agent.llm.payloads import PayloadFiller
 from agent.ports.decide import Act, Noop
+from agent.ports.model import Finish, TextDelta
 from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 from agent.settings import Settings
 from agent.testing.fakes import ScriptedDecider
+from agent.testing.models import FakeModel
+from agent.testing.network import inline
 from agent.voice.engines.tone import Tone
 
 from .ears import SILENCE, BreakableRecognizer, sound
@@ -94,13 +98,15 @@ class Caller:
 
 
 @asynccontextmanager
-async def calling(confirms: bool = True, is_sure: bool = True, **parts: Any) -> AsyncGenerator[Caller]:
+async def calling(
+    confirms: bool = True, is_sure: bool = True, settings: Mapping[str, Any] = {}, **parts: Any
+) -> AsyncGenerator[Caller]:
     """Connect a client to a server that speaks and hears."""
-    settings = Settings.of(pace_ms=0, rate_limit=0, voice_confirm=confirms)
+    own = Settings.of(pace_ms=0, rate_limit=0, voice_confirm=confirms, **settings)
     ear, mouth = BreakableRecognizer(is_sure=is_sure), NotedTone()
     knowledge = KnowledgeBase.build(DOCUMENTS)
     async with (
-        served(settings, knowledge=knowledge, recognizer=ear, synthesizer=mouth, **parts) as connect,
+        served(own, knowledge=knowledge, recognizer=ear, synthesizer=mouth, **parts) as connect,
         trio.open_nursery() as nursery,
     ):
         caller = Caller(await connect("agent.voice.v1"), ear, mouth)
@@ -147,6 +153,28 @@ async def test_a_tool_that_needs_no_approval_needs_it_for_what_was_heard(autojum
         assert (suggestion["action"], suggestion["heard"]) == ("find_stock", True)
 
 
+@pytest.mark.parametrize("is_typed", [True, False])
+async def test_a_number_that_completes_what_was_heard_is_marked_as_heard(
+    is_typed: bool, autojump_clock: MockClock
+) -> None:
+    """Though no history tells that it was: none is kept."""
+    filler = FakeModel([(0.0, TextDelta("{}"), Finish("stop"))] * 2)
+    settings = {"payloads": "model", "history_tokens": 0}
+    async with calling(settings=settings, filler=PayloadFiller(filler, inline)) as caller:
+        await caller.say("Please call me, I am Anna")
+        await caller.until(lambda: caller.of("response"))
+        assert not caller.of("action_suggestion")
+        if is_typed:
+            await caller.send("message", id="typed", text="0701740605")
+        else:
+            await caller.say("0701740605")
+        await caller.until(lambda: caller.of("action_suggestion"))
+        (suggestion,) = caller.of("action_suggestion")
+        assert (suggestion["heard"], suggestion["payload"]["phone"]) == (True, "0701740605")
+        await trio.sleep(5)
+        assert not caller.of("action_executed")
+
+
 async def test_a_spoken_yes_confirms_what_was_read_back(autojump_clock: MockClock) -> None:
     """Once."""
     async with calling() as caller:
@@ -170,7 +198,7 @@ async def test_what_is_more_than_yes_confirms_nothing(words: str, autojump_clock
 
 @pytest.mark.parametrize("given", [{"confirms": False}, {"is_sure": False}])
 async def test_a_yes_that_may_not_confirm_is_a_message(
-    given: dict[str, bool], autojump_clock: MockClock
+    given: dict[str, Any], autojump_clock: MockClock
 ) -> None:
     """Without the setting, or where the recogniser is not sure."""
     async with calling(**given) as caller:
