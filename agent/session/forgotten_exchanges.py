@@ -2,7 +2,8 @@
 
 `Conversations` tells all sessions at once of items that this process forgets. Nothing tells them of items that another
 process forgets (another worker, or the command line). So each turn reads the exchanges of its history from the store
-before it uses them (`drop_forgotten`): one read, by primary keys.
+before it uses them (`drop_forgotten`): one read, by primary keys. A session that follows its threads is told when an
+exchange of its own thread was forgotten elsewhere, and says no more of it.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,7 @@
 """What a user forgets or deletes from elsewhere is said no more by the time that it is acknowledged."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from trio.testing import MockClock
 
 from agent.client.client import Client, connect_over
 from agent.compose.adapters import Adapters
+from agent.memory.thread_follower import FOLLOW_EVERY
 from agent.retrieval.load import SourceFile
 from agent.settings import Settings
 from agent.testing.network import Network, network
@@ -18,7 +20,8 @@ from tests.server.api import read, request
 
 HOUSES = SourceFile.of("kb/house.md", "# House\n\nThe house opens at 8.\n")
 TELLS = (
-    "Remember that my locker code is 8642, and that the door of my locker is blue, heavy and hard to open."
+    "Remember that my locker code is 8642, and that its door is blue, heavy, and hard to open for a child, "
+    "or with one hand."
 )
 ASKS = "What is my locker code?"
 ANA, OPERATOR = "the-token-of-ana-long-enough", "the-token-of-an-operator-long"
@@ -68,6 +71,11 @@ class Listener:
         """Return the frames of a type."""
         return [each for _, each in self.came if not isinstance(each, bytes) and each["type"] == kind]
 
+    @property
+    def audio_ended(self) -> float:
+        """The time of the last audio."""
+        return max(at for at, each in self.came if isinstance(each, bytes))
+
     async def until(self, kind: str) -> Any:
         """Return the first frame of a type."""
         with trio.fail_after(60):
@@ -76,37 +84,68 @@ class Listener:
         return self.of(kind)[0]
 
 
+@asynccontextmanager
+async def serving(folder: Path, pace_ms: int = 0) -> AsyncGenerator[Network]:
+    """A server that remembers and speaks; a second one over the folder is as another worker."""
+    users = folder / "users.toml"
+    users.write_text(f'ana = "{ANA}"\n', "utf-8")
+    settings = Settings.of(
+        pace_ms=pace_ms, rate_limit=0, token=OPERATOR, users=users, memory="on", data=str(folder / "data")
+    )
+    async with network(settings, Adapters(synthesizer=Tone()), (HOUSES,)) as net:
+        yield net
+
+
+@asynccontextmanager
+async def telling(net: Network) -> AsyncGenerator[tuple[Listener, str]]:
+    """A client that hears an answer about an item, and its thread."""
+    async with connect_over(net.open(), token=ANA, voice=True) as client, trio.open_nursery() as nursery:
+        heard = Listener(client)
+        nursery.start_soon(heard.run)
+        await client.send({"type": "thread_list", "id": "l", "follow": True})
+        await client.ask(TELLS, "a")
+        await heard.until("speech_end")
+        await trio.sleep(1)  # until it is remembered
+        await client.send({"type": "open_thread", "id": "o"})
+        thread = (await heard.until("thread"))["thread"]
+        heard.came.clear()
+        await client.ask(ASKS, "b")
+        await heard.until("speech")
+        await trio.sleep(0.5)
+        yield heard, thread
+        nursery.cancel_scope.cancel()
+
+
 @pytest.mark.parametrize("act", [forget_over_http, forget_in_another_tab, delete_in_another_tab])
 @pytest.mark.parametrize("pace_ms", [0, 100])
 async def test_speech_ends_before_the_end_of_its_words_is_acknowledged(
     pace_ms: int, act: Act, tmp_path: Path, autojump_clock: MockClock
 ) -> None:
     """Also while the text is streamed; text goes on as it does without voice."""
-    users = tmp_path / "users.toml"
-    users.write_text(f'ana = "{ANA}"\n', "utf-8")
-    settings = Settings.of(
-        pace_ms=pace_ms, rate_limit=0, token=OPERATOR, users=users, memory="on", data="memory"
-    )
     async with (
-        network(settings, Adapters(synthesizer=Tone()), (HOUSES,)) as net,
-        connect_over(net.open(), token=ANA, voice=True) as talker,
+        serving(tmp_path, pace_ms) as net,
         connect_over(net.open(), token=ANA) as tab,
-        trio.open_nursery() as nursery,
+        telling(net) as (heard, thread),
     ):
-        heard = Listener(talker)
-        nursery.start_soon(heard.run)
-        await talker.ask(TELLS, "a")
-        await heard.until("speech_end")
-        await trio.sleep(1)  # until it is remembered
-        await talker.send({"type": "open_thread", "id": "o"})
-        thread = (await heard.until("thread"))["thread"]
-        heard.came.clear()
-        await talker.ask(ASKS, "b")
-        await heard.until("speech")
-        await trio.sleep(0.5)
         assert bool(heard.of("response")) == (pace_ms == 0)
         acknowledged = await act(net, tab, thread)
         await trio.sleep(10)
         assert [frame["reason"] for frame in heard.of("speech_end")] == ["cancelled"]
-        assert max(at for at, each in heard.came if isinstance(each, bytes)) <= acknowledged
-        nursery.cancel_scope.cancel()
+        assert heard.audio_ended <= acknowledged
+
+
+@pytest.mark.parametrize("act", [forget_in_another_tab, delete_in_another_tab])
+async def test_speech_ends_soon_after_another_worker_takes_its_words(
+    act: Act, tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    """Where the client follows its threads."""
+    async with (
+        serving(tmp_path) as here,
+        serving(tmp_path) as there,
+        connect_over(there.open(), token=ANA) as tab,
+        telling(here) as (heard, thread),
+    ):
+        acknowledged = await act(there, tab, thread)
+        await trio.sleep(10)
+        assert [frame["reason"] for frame in heard.of("speech_end")] == ["cancelled"]
+        assert heard.audio_ended <= acknowledged + 2 * FOLLOW_EVERY
