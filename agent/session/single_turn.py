@@ -39,7 +39,7 @@ from .cited_sources import CitedSources
 from .context import SessionContext
 from .events import DrainStarted, Event, KillRequested
 from .history import History
-from .turns import join_text, make_response
+from .turn_in_progress import join_text, make_response
 
 _log = structlog.get_logger("agent.session")
 

@@ -4,38 +4,30 @@ A Brain's events are taken in the order that the table allows. While a text is b
 events wait. An event of a turn that has ended is recognised by the turn's number and ignored.
 """
 
-from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from ..ports.action import Outcome
 from ..ports.brain import (
     DraftBegun,
     DraftCompleted,
-    FictionText,
     Question,
     Redraft,
     TurnEvent,
     TurnRefusal,
     VerifiedPart,
-    VerifiedText,
     Wish,
 )
 from ..ports.consult import ExchangeUpdate
 from ..ports.conversation import Exchange, Scope
-from ..ports.remember import MEMORY_FILES, FinishedAnswer
-from ..protocol.outbound import Error, ProgressFrame, ProgressStep, Response, StreamEnd
+from ..protocol.outbound import Error, ProgressFrame, ProgressStep, StreamEnd
 from ..protocol.thread_frames import encode_details
-from .cited_sources import CitedSources
 from .core_output import CoreOutput, React
 from .effects import (
     BeginTurn,
     EndTurn,
     RecordExchange,
     ResumeBrain,
-    SpeakText,
     StopBrain,
     StopSpeech,
     WatchState,
@@ -55,11 +47,9 @@ from .history import History
 from .sent_answers import SentAnswer, SentAnswers
 from .settings import LIVE_SUGGESTIONS, PROGRESS_AFTER
 from .states import SessionTrigger
+from .turn_in_progress import BrainOutput, TurnInProgress, make_answered, make_response
 
 RECORDED_MESSAGES = 64  # of this session, which tell its exchanges from those of other sessions
-
-BrainOutput: TypeAlias = BrainEvent | CallRequested | BrainFailed
-"""The events of a turn that wait while a text is streamed or a call runs."""
 
 _TRIGGERS: dict[type[TurnEvent], SessionTrigger] = {
     DraftBegun: SessionTrigger.DRAFT_BEGUN,
@@ -68,42 +58,6 @@ _TRIGGERS: dict[type[TurnEvent], SessionTrigger] = {
     VerifiedPart: SessionTrigger.VERIFIED,
     TurnRefusal: SessionTrigger.REFUSED,
 }
-
-
-@dataclass(slots=True, kw_only=True)
-class TurnInProgress:
-    """The turn in progress.
-
-    `drafting`: a model is asked. `step_told`: the step that the client was told last, "" for none. `complete`: the
-    Brain has emitted its last event. `asks`: that event asks the user for arguments that a call lacks. `pending_call`:
-    the call that the turn waits for. `pending_events`: events that arrived while a text was streamed or a call ran.
-    """
-
-    number: int
-    question: Question
-    history: History  # of the turn's thread
-    texts: list[VerifiedText] = field(default_factory=list)
-    sources: CitedSources = field(default_factory=CitedSources)
-    text: str = ""  # the streamed text so far, as the client has it
-    offers: tuple[LiveSuggestion, ...] = ()
-    pending_events: deque[BrainOutput] = field(default_factory=deque)
-    pending_call: CallRequested | None = None
-    unwritten_texts: int = 0  # texts handed out and not yet written
-    drafting: bool = False
-    step_told: ProgressStep | Literal[""] = ""
-    complete: bool = False
-    asks: bool = False
-    wishes: tuple[Wish, ...] = ()  # left open for the next message
-    keeps: Any = None  # by the Brain, opaque, to be kept with the answer
-    erased: tuple[MemoryErased, ...] = ()  # during the turn
-
-    def is_erased_by(self, events: tuple[MemoryErased, ...]) -> bool:
-        """Return whether the texts so far, the question or the evidence were forgotten with any of `events`."""
-        if not events or not self.texts:
-            return False
-        response = make_response(self.text, self.texts, CitedSources(self.texts), self.question.id)
-        answer = SentAnswer.of(self.question, response, make_answered(self.text, self.texts).cites)
-        return any(answer.is_erased_by(each) for each in events)
 
 
 class SessionTurns:
@@ -395,7 +349,7 @@ class SessionTurns:
             )
             turn.history.add(exchange)
         if turn.history is self._history and not is_erased:
-            self._wishes = tuple([replace(each, heard=turn.question.follows_speech) for each in turn.wishes])
+            self._wishes = turn.open_wishes
         return turn.offers
 
     def stream_text(self, part: VerifiedPart | TurnRefusal) -> None:
@@ -403,23 +357,10 @@ class SessionTurns:
         turn = self._turn
         if turn is None:
             return
-        text = join_text(turn.text, part.text)
-        turn.texts.append(part.text)
-        turn.text += text
-        turn.step_told = ""
-        turn.unwritten_texts += 1
+        speak = turn.add_text(part.text, isinstance(part, TurnRefusal) or part.last)
         if turn.is_erased_by(turn.erased):
             self._out.add(StopSpeech())
-        self._out.add(
-            SpeakText(
-                turn=turn.number,
-                text=text,
-                verified=part.text,
-                end=len(turn.text),
-                last=isinstance(part, TurnRefusal) or part.last,
-                marks=turn.sources.add_text(part.text),
-            )
-        )
+        self._out.add(speak)
 
     def find_pending_call(self) -> tuple[CallRequested, Question] | None:
         """Return the call that the turn in progress waits for, and its question."""
@@ -456,46 +397,3 @@ class SessionTurns:
             self._out.add(EndTurn(self._turn.number))
             self._out.record_fact("turns", "disconnected", self._turn.question.id)
             self._turn = None
-
-
-def join_text(earlier: str, text: VerifiedText) -> str:
-    """Return `text` as it continues `earlier`, the text before it; a refusal follows after a space."""
-    return f" {text.text}" if text.blocked and earlier and not earlier[-1].isspace() else text.text
-
-
-def make_response(
-    text: str, texts: list[VerifiedText], sources: CitedSources, message: str, asks: bool = False
-) -> Response:
-    """Return the `Response` to a message: the whole text, its sources, and the confidence of the last text.
-
-    The confidence is `low` when some of the memory could not be read for any of the texts.
-
-    `texts`: the verified texts. `sources`: those of `texts`. `message`: the message's id. `asks`: the text asks the
-    user for arguments that a call lacks.
-    """
-    last, unread = texts[-1], any(each.unread for each in texts)
-    return Response(
-        text=text,
-        citations=sources.collect(),
-        id=message,
-        confidence="low" if unread and last.confidence else last.confidence,
-        blocked=last.blocked,
-        asks=asks,
-        without_memory=unread,
-        fiction=isinstance(last, FictionText),
-    )
-
-
-def make_answered(
-    text: str,
-    texts: list[VerifiedText],
-    keeps: Any = None,
-    describe: Callable[[], str] | None = None,
-) -> FinishedAnswer:
-    """Return the whole answer in the form that a recorder takes. `keeps`: the Brain's data to store with it.
-
-    `describe`: returns the details that are shown beside its text, as JSON.
-    """
-    files = [each.file for piece in texts for each in piece.citations if each.file.startswith(MEMORY_FILES)]
-    cites = tuple(each.removeprefix(MEMORY_FILES) for each in dict.fromkeys(files))
-    return FinishedAnswer(text, texts[-1].blocked is not None, cites, keeps, describe)

@@ -28,7 +28,7 @@ from agent.session.cited_sources import CitedSources
 from agent.session.effects import BeginTurn, RecordExchange
 from agent.session.events import MemoryErased
 from agent.session.forgotten_exchanges import drop_forgotten
-from agent.session.turns import make_answered, make_response
+from agent.session.turn_in_progress import make_answered, make_response
 from agent.testing.fake_memory import FakeMemory
 
 from .driver import LACKING, REFUSAL, Driver, text
