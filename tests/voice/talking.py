@@ -11,6 +11,7 @@ import trio.testing
 
 from agent.errors import VoiceFailed
 from agent.lang import Lang
+from agent.ports.conversation import Scope
 from agent.ports.voice import CHUNK_SECONDS, Synthesizer
 from agent.protocol.kinds import VOICE
 from agent.session.session import Session
@@ -161,6 +162,11 @@ class Talk:
                 spoken = frame["id"]
             count += kind == "audio" and spoken == message
         return count
+
+    @property
+    def scope(self) -> Scope:
+        """The scope of the session."""
+        return self.session._core.consults.scope
 
     @property
     def said(self) -> float:

@@ -2,8 +2,8 @@
 
 A run asks, is answered aloud, and may pause; its engine may fail, hang or take long to end, and its client read
 slowly. It is struck before the k-th step: by a cancel, a newer message, a client that leaves, a lost socket, an engine
-that breaks, or a pause. Afterwards nothing that was cancelled is heard, each speech has ended once, and the next answer
-is said to its end.
+that breaks, a pause, or the end of the answer's thread or of an item that it repeats. Afterwards nothing that was
+cancelled is heard, each speech has ended once, and the next answer is said to its end.
 
 Every step is struck with VOICE_STRIDE=1 (minutes); else every so-manieth, each way of striking at others.
 """
@@ -23,7 +23,9 @@ import trio._core._run as trio_run
 import trio.testing
 from trio.testing import MockClock
 
+from agent.memory.repeats import Repeats
 from agent.ports.voice import CHUNK_SECONDS
+from agent.session.events import MemoryErased, ThreadErased
 from agent.voice.mouth import LONGEST_PAUSE
 from agent.voice.playback import AHEAD
 from tests.session.harness import ask, saying, world
@@ -97,6 +99,22 @@ SCENARIOS: dict[str, tuple[Callable[[Talk], Awaitable[None]], dict[str, Any]]] =
     "hang": (plain, {"hangs": 3}),
     "slow to die": (newer, {"dies": 0.4}),
 }
+
+
+def forget(talk: Talk) -> None:
+    """Forget an item whose words the answer repeats; nothing of the answer may be heard after it."""
+    none: frozenset[str] = frozenset()
+    again = Repeats(["The door is open"])
+    talk.session.post(MemoryErased(none, none, trio.current_time(), talk.scope, again))
+    talk.transcript.append((trio.current_time(), "silence", None))
+
+
+def delete(talk: Talk) -> None:
+    """Delete the thread; nothing of its answers may be heard after it."""
+    talk.session.post(ThreadErased(talk.scope, "fresh", trio.current_time()))
+    talk.transcript.append((trio.current_time(), "silence", None))
+
+
 STRIKES: dict[str, Callable[[Talk, BrokenEngine], object]] = {
     "cancel": lambda talk, _: talk.wire.push({"type": "cancel"}),
     "cancel of the message": lambda talk, _: talk.wire.push({"type": "cancel", "id": "m"}),
@@ -105,6 +123,8 @@ STRIKES: dict[str, Callable[[Talk, BrokenEngine], object]] = {
     "lost": lambda talk, _: talk.wire.abort(),
     "engine": lambda _, engine: engine.shatter(),
     "pause": lambda talk, _: talk.mouth.pause(),
+    "forget": lambda talk, _: forget(talk),
+    "delete": lambda talk, _: delete(talk),
 }
 
 

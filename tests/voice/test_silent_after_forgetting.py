@@ -48,10 +48,6 @@ def telling(*parts: VerifiedPart, wait: float = 0.0) -> Script:
     return script
 
 
-def scope_of(talk: Talk) -> Scope:
-    return talk.session._core.consults.scope
-
-
 async def forget_item(w: World, _: Talk) -> None:
     """Forget the item that the answer cites."""
     await Conversations(w.registry).forget_turns((), "i1")
@@ -65,18 +61,18 @@ async def forget_message(w: World, _: Talk) -> None:
 
 async def forget_words(w: World, talk: Talk) -> None:
     """Forget an item whose words the answer repeats."""
-    await Conversations(w.registry).forget_repeats(scope_of(talk), Repeats(["The house is painted blue"]))
+    await Conversations(w.registry).forget_repeats(talk.scope, Repeats(["The house is painted blue"]))
 
 
 async def delete_thread(w: World, talk: Talk) -> None:
     """Delete the thread, told by the store."""
-    w.registry.post_all(ThreadErased(scope_of(talk), "fresh", trio.current_time()))
+    w.registry.post_all(ThreadErased(talk.scope, "fresh", trio.current_time()))
     await trio.lowlevel.checkpoint()
 
 
 async def hear_of_it(_: World, talk: Talk) -> None:
     """Hear of the message's end from another process."""
-    scope = scope_of(talk)
+    scope = talk.scope
     gone = ExchangeUpdate("m", ExchangeFrame(scope.thread, ()), True, None)
     talk.session.tell_update(ThreadUpdate(scope, ThreadDeleted(scope.thread), (gone,)))
     await trio.lowlevel.checkpoint()
@@ -97,7 +93,7 @@ async def forget_others_words(w: World, _: Talk) -> None:
 
 async def delete_another_thread(w: World, talk: Talk) -> None:
     """Delete another thread."""
-    scope = scope_of(talk).in_thread("another")
+    scope = talk.scope.in_thread("another")
     w.registry.post_all(ThreadErased(scope, "fresh", trio.current_time()))
     await trio.lowlevel.checkpoint()
 
@@ -155,7 +151,7 @@ async def test_an_answer_of_a_thread_that_was_left_is_said_no_more_once_it_is_de
     async with world(pace_ms=0) as w, trio.open_nursery() as nursery:
         w.brain.script = telling(part())
         talk = await connect(w, nursery)
-        scope = scope_of(talk)
+        scope = talk.scope
         talk.wire.push(ask())
         await talk.wire.until("response")
         talk.session._core._enter_thread(scope.in_thread("another"))
