@@ -191,8 +191,9 @@ class Run:
                 if frame.get("final"):
                     finals.setdefault(frame["id"], []).append(frame["text"])
         said = {id for id, texts in finals.items() if texts != [""]}
-        self._note(f"taken: {taken}", set(taken.values()) - {1} or said != set(taken))
-        if self._strike not in ("leaves", "lost"):
+        self._note(f"taken: {taken}", set(taken.values()) - {1} or set(taken) - said)
+        if self._strike not in ("leaves", "lost"):  # a client that is gone is not answered
+            self._note(f"not taken: {said - set(taken)}", said - set(taken))
             self._note(f"without a final: {shown - set(finals)}", shown - set(finals))
 
     def _check_rest(self, w: World) -> None:
