@@ -24,6 +24,7 @@ PASSED_OVER = (
     "agent.soak",
     "trio._core._thread_cache",
     "agent.storage.schema",
+    "agent.storage.dialect",
     "agent.memory.recall",
     "agent.recall",
     "agent.ports.memory",

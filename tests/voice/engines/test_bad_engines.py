@@ -104,7 +104,7 @@ async def test_a_bad_mouth_fails_in_time(token: str, mode: str, message: str) ->
     with pytest.raises(VoiceFailed, match=f"^fake .*{message}"):
         await speak(make_mouth(mode, token))
     assert is_gone(token)
-    assert count_descriptors() == before
+    assert count_descriptors() <= before
 
 
 async def test_a_missing_mouth_fails_when_it_is_asked(token: str) -> None:
@@ -126,7 +126,7 @@ async def test_a_cancel_leaves_no_process(token: str, mode: str) -> None:
             await trio.lowlevel.checkpoint()
     assert scope.cancelled_caught
     assert is_gone(token)
-    assert count_descriptors() == before
+    assert count_descriptors() <= before
 
 
 async def test_words_do_not_stand_on_the_command_line(token: str) -> None:
@@ -148,7 +148,7 @@ async def test_an_ear_that_does_not_start_fails(token: str, mode: str) -> None:
             async with recognizer.open_ear():
                 pytest.fail("it must not open")
     assert is_gone(token)
-    assert count_descriptors() == before
+    assert count_descriptors() <= before
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ async def test_a_bad_ear_fails_in_time(token: str, mode: str, message: str) -> N
         with pytest.raises(VoiceFailed, match="has failed before"):
             await ear.discard()
     assert is_gone(token)
-    assert count_descriptors() == before
+    assert count_descriptors() <= before
 
 
 async def test_a_missing_ear_fails_when_it_is_opened(token: str) -> None:
