@@ -14,6 +14,7 @@ import trio
 from .book import ANYWHERE, LIVE, Book, View
 from .exchange import ClientAnswer, ClientRequest
 from .memories import ASKS, EDITED, ORDERS, STATED, THINGS
+from .random_acts import RandomActs
 from .user_requests import UserRequests
 
 _NOTHING = "not_found"  # the answer of a server that remembers nothing
@@ -23,25 +24,15 @@ _PAGES = 5  # of a list that are read
 Say = Callable[[str, str], Awaitable[None]]
 
 
-class Errands:
+class Errands(RandomActs):
     """One user's requests about its memory. `book`: its account. `say`: sends a message and the number it tells."""
 
     def __init__(self, user: str, book: Book, asking: UserRequests, rng: Random, say: Say) -> None:
         self._user = user
         self._book = book
         self._asking = asking
-        self._rng = rng
+        super().__init__(rng)
         self._say = say
-
-    async def do_something(self) -> None:
-        """Do one random errand. Cancelled, a request may have been sent."""
-        acts, weights = zip(*self._ACTS.items(), strict=True)
-        await self._rng.choices(acts, weights)[0](self)
-
-    async def do_everything(self) -> None:
-        """Do each errand once."""
-        for act in self._ACTS:
-            await act(self)
 
     def check_updates(self, updates: Iterable[View], asked_at: float) -> None:
         """Check the items of a reply, as updates of the memory."""

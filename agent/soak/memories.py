@@ -11,6 +11,7 @@ from typing import ClassVar
 import trio
 
 from .book import LIVE, MARK, View
+from .random_acts import RandomActs
 from .user_connection import UserConnection
 from .wire import Frame
 
@@ -23,13 +24,13 @@ EDITED = "My {} number is {}."
 SOON = 0.8  # seconds at most until a turn is cancelled
 
 
-class MemoryActs:
+class MemoryActs(RandomActs):
     """The memory requests of one connection."""
 
     def __init__(self, connection: UserConnection, rng: Random) -> None:
         self._connection = connection
         self._book = connection.book
-        self._rng = rng
+        super().__init__(rng)
         self._place = ""
 
     async def open(self) -> bool:
@@ -42,16 +43,6 @@ class MemoryActs:
             return False
         self._place = answer["thread"]
         return True
-
-    async def do_something(self) -> None:
-        """Do one random request. Cancelled, a frame may have been sent."""
-        acts, weights = zip(*(self._ACTS | self._LONG).items(), strict=True)
-        await self._rng.choices(acts, weights)[0](self)
-
-    async def do_everything(self) -> None:
-        """Do each request once, except those that take long."""
-        for act in self._ACTS:
-            await act(self)
 
     # --- requests
 

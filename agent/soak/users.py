@@ -6,7 +6,7 @@ the same intentions every time (their results depend on the clock).
 
 from collections.abc import Awaitable, Callable
 from random import Random
-from typing import ClassVar, Protocol, TypeAlias
+from typing import ClassVar, TypeAlias
 
 import trio
 
@@ -16,6 +16,7 @@ from ..protocol.kinds import SUBPROTOCOL
 from ..testing.demo import CALL, PREMIUM, PRICE, RETURNS
 from .book import Book
 from .memories import MemoryActs
+from .random_acts import RandomActs
 from .scene import Scene
 from .tools import COURIER
 from .user_connection import UserConnection
@@ -39,14 +40,6 @@ SUBJECTS = (
 FILLED = {"phone": "070-174 06 05", "text": "Hej!", "subject": "Hjälp"}  # for missing fields of a suggestion
 # A model that draws by the words it is asked makes a number up for some of these.
 QUESTIONS = tuple(subject + "!" * loud for loud in range(4) for subject in SUBJECTS)
-
-
-class RandomActs(Protocol):
-    """Acts of one connection."""
-
-    async def do_something(self) -> None:
-        """Do one random act; raises `WireClosed`."""
-        ...
 
 
 MakeActs: TypeAlias = Callable[[UserConnection, Random], RandomActs]
@@ -124,23 +117,17 @@ class User:
             await trio.sleep(self._rng.expovariate(1 / self._scene.target.think))
 
 
-class UserActs:
+class UserActs(RandomActs):
     """What a user does over one connection: questions, cancels, and decisions about suggestions."""
 
     def __init__(self, connection: UserConnection, rng: Random) -> None:
         self._connection = connection
         self._suggestions = connection.account.suggestions
-        self._rng = rng
-
-    async def do_something(self) -> None:
-        """Do one random act; raises `WireClosed`. Cancelled, a frame may have been sent."""
-        acts, weights = zip(*self._ACTS.items(), strict=True)
-        await self._rng.choices(acts, weights)[0](self)
+        super().__init__(rng)
 
     async def do_everything(self) -> None:
-        """Do each act once; raises `WireClosed`."""
-        for act in self._ACTS:
-            await act(self)
+        """Do each act once, also those about the memory; raises `WireClosed`."""
+        await super().do_everything()
         memory_acts = await self.open_memory()
         if memory_acts is not None:
             await memory_acts.do_everything()

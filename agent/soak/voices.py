@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import trio
 
+from .random_acts import RandomActs
 from .user_connection import UserConnection
 from .users import SUBJECTS
 
@@ -38,22 +39,12 @@ def write_script(path: Path) -> None:
     path.write_text(json.dumps(words), encoding="utf-8")
 
 
-class VoiceActs:
-    """The acts of one connection with voice. `rng`: draws them."""
+class VoiceActs(RandomActs):
+    """The acts of one connection with voice."""
 
     def __init__(self, connection: UserConnection, rng: Random) -> None:
         self._connection = connection
-        self._rng = rng
-
-    async def do_something(self) -> None:
-        """Do one random act; raises `WireClosed`. Cancelled, a frame may have been sent."""
-        acts, weights = zip(*self._ACTS.items(), strict=True)
-        await self._rng.choices(acts, weights)[0](self)
-
-    async def do_everything(self) -> None:
-        """Do each act once; raises `WireClosed`."""
-        for act in self._ACTS:
-            await act(self)
+        super().__init__(rng)
 
     async def _say(self) -> None:
         """Say a question, and end it by silence or by the end of `listen`."""
