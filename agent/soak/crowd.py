@@ -62,9 +62,8 @@ class HttpUser:
 async def run_users(scene: Scene, seed: int, number_of: int, callers: int = 0, voices: int = 0) -> None:
     """Let users come, use the server and leave, until `scene.stop` is set or a server that drains is gone.
 
-    `number_of`, `callers`: the number of users over sockets and over HTTP. `voices`: of the former, so many, the last,
-    talk and listen. If they cannot leave in time, a violation of
-    S6 is reported. Cancelled, all users end at once.
+    `number_of`, `callers`: the number of users over sockets and over HTTP. `voices`: how many of the former talk and
+    listen. If they cannot leave in time, a violation of S6 is reported. Cancelled, all users end at once.
     """
     with trio.CancelScope() as overall:
         async with trio.open_nursery() as around:

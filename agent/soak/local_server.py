@@ -160,7 +160,8 @@ async def run_server(
     `clients`, `callers`: the number of users over sockets and over HTTP.
     """
     write_file(ground.tools)
-    write_script(ground.script)
+    if ground.aloud:
+        write_script(ground.script)
     settings = Settings.of(
         port=0,
         kb=ground.knowledge,

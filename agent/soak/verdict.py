@@ -25,8 +25,8 @@ DRAIN_SPARE = 2.0  # seconds, for a loop that has much to do
 class SoakRun:
     """The figures of one soak, filled in as it goes; those after `blind_until` come from the server's process only.
 
-    `clients`, `callers`, `voices`: as for `run_users`. `pings`: of an idle connection, through the
-    loop of this process. `resident`, `blocks`: bytes, and blocks of memory that Python holds. `sessions`: the number
+    `clients`, `callers`, `voices`: as for `run_users`. `pings`: of an idle connection, through the loop of this
+    process. `resident`, `blocks`: bytes, and blocks of memory that Python holds. `sessions`: the number
     of sessions. `drain`: how many sessions and actions there were when the drain began, and the seconds that it took.
     """
 
