@@ -7,7 +7,8 @@ socket's session. The difference is that its suggestions outlive it: a thread sl
 while, or when its server ends, and wakes from storage.
 
 `desk.py` is the entry point (`ThreadDesk`, which implements `agent.ports.thread_service.ThreadService`).
-`thread_turns.py` begins and cancels turns. `thread_registry.py` keeps threads awake, `awake_thread.py` is one of them,
-`wire.py` and `journal.py` store its frames, as the rows that `frame_step.py` makes of them. The room imports
-`agent.session`, `agent.actions`, `agent.tools` and `agent.protocol`. Start reading in `desk.py`.
+`thread_turns.py` begins and cancels turns, `call_approvals.py` approves calls. `thread_registry.py` keeps threads
+awake, `awake_thread.py` is one of them, `wire.py` and `journal.py` store its frames, as the rows that `frame_step.py`
+makes of them. The room imports `agent.session`, `agent.actions`, `agent.tools` and `agent.protocol`. Start reading in
+`desk.py`.
 """

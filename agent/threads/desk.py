@@ -1,8 +1,8 @@
 """The threads of one server, as its callers use them (implements `agent.ports.thread_service.ThreadService`).
 
 A decision about a call is made in the call's row, by one compare-and-set, and only then told to the thread's session,
-which runs the call or drops it. So of all racing requests, in this process or another one, exactly one decides. A
-decision is carried through in a task of the desk, even if its caller leaves.
+which runs the call or drops it. So of all racing requests, in this process or another one, exactly one decides.
+Approvals are in `call_approvals.py`.
 
 A thread wakes when a request needs it, and sleeps when it was calm for a while. It may be awake in several processes.
 The beginning and the end of its turns, in this process or another one, are in `thread_turns.py`.
@@ -11,8 +11,6 @@ The beginning and the end of its turns, in this process or another one, are in `
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
-from typing import Any
 
 import msgspec
 import structlog
@@ -20,8 +18,7 @@ import trio
 
 from ..actions.runner import Runner
 from ..config import BEGIN_SURE
-from ..errors import BadEdit, Conflict, NotFound, StorageFailed
-from ..intents.fields import explain_mismatch
+from ..errors import Conflict, NotFound, StorageFailed
 from ..ports.action import Payload
 from ..ports.brain import Question
 from ..ports.calls import (
@@ -30,25 +27,20 @@ from ..ports.calls import (
     CallApproval,
     CallRejection,
     CallReport,
-    CallTransition,
     StoredCall,
 )
 from ..ports.conversation import Scope
 from ..ports.decide import CallResult
 from ..ports.hints import Hint
 from ..ports.thread_service import ChatRequest, Listener, Reply
-from ..ports.threads import TurnOpening, TurnStep
+from ..ports.threads import TurnOpening
 from ..ports.tools import CheckerFactory, ReadTools, ToolDefinition
 from ..protocol import inbound
-from ..protocol.payload import is_valid_payload
 from ..session.context import SessionContext
-from ..session.events import FrameReceived
 from ..session.forgotten_exchanges import drop_forgotten
-from ..structured.pointer import make_pointer
-from ..tools.edits import parameter_of
-from .awake_thread import AwakeThread, proposal_of
+from .awake_thread import AwakeThread
+from .call_approvals import CallApprovals
 from .call_ends import CallEnds
-from .hashes import digest
 from .settings import ThreadSettings
 from .thread_registry import AwakeThreads, Stores
 from .thread_turns import ThreadTurns, result_of
@@ -85,6 +77,7 @@ class ThreadDesk:
         self._waking = AwakeThreads(stores, parts, runner, settings, arguments)
         self._turns = ThreadTurns(stores, self._waking, parts.clock)
         self._ends = CallEnds(stores.calls)
+        self._approvals = CallApprovals(stores, self._waking, self._ends, arguments, parts.clock)
         stores.hints.subscribe(self._hear)
 
     @property
@@ -243,19 +236,11 @@ class ThreadDesk:
         stored_call = await self._stores.calls.call(project, call)
         if stored_call.runs_at != "caller":
             self._check_open()
-        filled = self._check_edit(stored_call, arguments)
         approval = CallApproval(
-            project=project,
-            call=call,
-            by=by,
-            at=self._now(),
-            arguments=filled,
-            arguments_hash=None if filled is None else digest(filled),
-            seen=seen,
-            approver=approver,
+            project=project, call=call, by=by, at=self._now(), seen=seen, approver=approver
         )
-        ended, stored_call = await self._waking.run_to_end(partial(self._approve, approval, arguments))
-        if ended is None:
+        stored_call, runs_here = await self._approvals.approve_call(stored_call, approval, arguments)
+        if not runs_here:
             return stored_call
         with suppress(NotFound):  # the approval stands, also when the call was deleted meanwhile
             return await self._ends.wait_for_end(stored_call, wait)
@@ -363,72 +348,6 @@ class ThreadDesk:
             self._ends.hear_thread(hint.id)
         else:
             self._ends.hear_call(hint.id)
-
-    # --- an approval
-
-    async def _tell_end(self, call: str, ended: trio.Event) -> None:
-        """Let who waits for an approved call look once it has ended here, in this process and in the others."""
-        await ended.wait()
-        self._ends.hear_call(call)
-        self._stores.hints.send(Hint("call_ended", call))
-
-    def _check_edit(self, call: StoredCall, arguments: Payload | None) -> Payload | None:
-        """Return the arguments in place of the suggested ones, or `None` to run those. Raises `BadEdit`."""
-        if arguments is None and not call.missing:
-            return None
-        if not is_valid_payload(arguments or {}):
-            raise BadEdit("The arguments are too large or too deep.")
-        if call.parameters is None:
-            return self._fill_missing(call, arguments or {})
-        find_fault = proposal_of(call, self._arguments).accepts
-        if find_fault is None:
-            raise BadEdit("This server cannot check other arguments; approve the call as it is.")
-        why = find_fault(arguments or {})
-        if why is not None:
-            raise BadEdit(why, self._find_parameter(call.parameters, arguments or {}))
-        return arguments
-
-    def _find_parameter(self, parameters: Mapping[str, Any], arguments: Payload) -> str:
-        """Return the pointer to the first parameter whose argument does not fit, "" for an unknown one."""
-        assert self._arguments is not None
-        faults = self._arguments.make_checker(parameters).find_problems(arguments)
-        name = parameter_of(faults[0].pointer) if faults else ""
-        return make_pointer([name]) if name in parameters.get("properties", {}) else ""
-
-    def _fill_missing(self, call: StoredCall, filled: Mapping[str, Any]) -> Payload:
-        why = explain_mismatch(call.missing, filled)
-        if why is not None:
-            raise BadEdit(why)
-        return {**call.arguments, **{name: value.strip() for name, value in filled.items()}}
-
-    async def _approve(
-        self, approval: CallApproval, arguments: Payload | None
-    ) -> tuple[trio.Event | None, StoredCall]:
-        """Approve a call and let the thread's session run it; return the event of its end, and the call."""
-        call = await self._stores.calls.approve_call(approval)
-        confirm = inbound.ConfirmAction(call.id, dict(arguments) if arguments is not None else None)
-        if call.runs_at == "caller":
-            self._waking.tell_session(call, confirm)
-            return None, call
-        awake = await self._waking.wake(call.project, call.thread)
-        awake.learn(call, self._arguments)
-        ended = awake.end_event(call.id)
-        self._waking.start(partial(self._tell_end, call.id, ended))
-        awake.post(FrameReceived(confirm, trio.current_time()))
-        if awake.is_closed:  # the server is going down: it was approved, and will never run
-            move = CallTransition(call.id, "cancelled")
-            await self._stores.threads.record_step(
-                TurnStep(
-                    project=call.project,
-                    thread=call.thread,
-                    message=None,
-                    status=None,
-                    at=self._now(),
-                    moves=(move,),
-                )
-            )
-            ended.set()
-        return ended, call
 
     def _check_open(self) -> None:
         if self._parts.registry.draining:
