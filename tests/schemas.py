@@ -16,7 +16,7 @@ from agent.storage import schema
 from agent.storage.columns import fill_moves
 from agent.storage.contents import DatabaseContents
 from agent.storage.ledger import LEDGER
-from agent.storage.memories.schema import MEMORY
+from agent.storage.memories.memory_contents import MEMORY
 from agent.storage.migrations import Step
 from agent.storage.sqlite import database_file, upgrade
 from agent.storage.sqlite.connection import driver_of

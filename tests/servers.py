@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from agent.storage.ledger import LEDGER
-from agent.storage.memories.schema import MEMORY
+from agent.storage.memories.memory_contents import MEMORY
 from agent.storage.places import Data
-from agent.storage.stories.schema import STORIES
+from agent.storage.stories.story_contents import STORIES
 from agent.testing.fakes import Noon
 
 SERVER = "AGENT_TEST_POSTGRES"  # the variable of the environment that names one

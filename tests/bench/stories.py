@@ -36,7 +36,8 @@ from agent.ports.stories import BRANCH_DEPTH, CastMember, SceneClaim, SceneDraft
 from agent.storage.prepared import PreparedStatement
 from agent.storage.sqlite.database_file import DatabaseFile
 from agent.storage.stories import branching, cast, claims, moving, reading, telling
-from agent.storage.stories.schema import STORIES, moves
+from agent.storage.stories.schema import moves
+from agent.storage.stories.story_contents import STORIES
 from agent.storage.transaction import FunctionRequest, Transaction
 from agent.stories.exchange import read_story
 from agent.testing.fakes import Noon

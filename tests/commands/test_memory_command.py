@@ -21,7 +21,7 @@ from agent.ports.conversation import Scope
 from agent.ports.memory import ItemDecision, Source
 from agent.ports.threads import TurnOpening, TurnStep
 from agent.storage.memories import FILE
-from agent.storage.memories.schema import SCHEMA
+from agent.storage.memories.memory_contents import SCHEMA
 from agent.storage.memories.store import DatabaseMemory, open_database_memory
 from agent.storage.open import open_store
 from agent.storage.settings import StorageSettings

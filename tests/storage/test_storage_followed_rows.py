@@ -15,7 +15,8 @@ from agent.memory.recall.recall import IndexRecaller
 from agent.ports.change_mark import BEGINNING
 from agent.ports.conversation import Scope
 from agent.storage.followed_rows import FollowedRows
-from agent.storage.memories.schema import MEMORY, feed
+from agent.storage.memories.memory_contents import MEMORY
+from agent.storage.memories.schema import feed
 from agent.storage.memories.store import DatabaseMemory, open_database_memory
 from agent.storage.stories.store import open_database_stories
 from agent.stories.recalling import StoryRecall

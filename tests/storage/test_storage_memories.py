@@ -23,7 +23,7 @@ from agent.ports.pages import Window
 from agent.ports.thread_history import ThreadMark
 from agent.ports.vectors import PackedVector, VectorKind
 from agent.storage.memories import FILE
-from agent.storage.memories.schema import SCHEMA
+from agent.storage.memories.memory_contents import SCHEMA
 from agent.storage.memories.store import DatabaseMemory, open_database_memory
 from agent.storage.open import open_memory_store
 from agent.storage.settings import StorageSettings

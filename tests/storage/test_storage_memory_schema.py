@@ -13,7 +13,7 @@ from agent.config import ITEM_QUOTE, ITEM_TEXT
 from agent.memory.states import TABLE
 from agent.ports.vectors import PackedVector, VectorKind
 from agent.storage.memories import FILE
-from agent.storage.memories.schema import MEMORY
+from agent.storage.memories.memory_contents import MEMORY
 from agent.storage.memories.store import open_database_memory
 from agent.storage.sqlite.database_file import DatabaseFile
 from agent.testing.fakes import Noon

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from agent.storage.contents import DatabaseContents
 from agent.storage.ledger import LEDGER
-from agent.storage.memories.schema import MEMORY
+from agent.storage.memories.memory_contents import MEMORY
 from agent.storage.migrations import add_column, rebuild_table
 from agent.storage.sqlite.connection import make_engine
 from agent.storage.sqlite.database_file import DatabaseFile

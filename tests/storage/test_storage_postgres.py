@@ -19,7 +19,7 @@ from agent.host import WallClock, WorkerThreads
 from agent.ports.calls import CallApproval
 from agent.ports.projects import HOUSE
 from agent.storage.ledger import LEDGER
-from agent.storage.memories.schema import MEMORY
+from agent.storage.memories.memory_contents import MEMORY
 from agent.storage.open import open_store
 from agent.storage.rows import ClaimRequest, find_row
 from agent.storage.schema import projects

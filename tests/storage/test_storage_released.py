@@ -17,7 +17,7 @@ from agent.ports.projects import HOUSE, Category
 from agent.ports.requests import StoredAnswer
 from agent.ports.threads import MessageRole, MessageStatus
 from agent.storage.ledger import LEDGER
-from agent.storage.memories.schema import MEMORY
+from agent.storage.memories.memory_contents import MEMORY
 from agent.storage.memories.store import open_database_memory
 from agent.storage.sqlite.database_file import DatabaseFile
 from agent.storage.store import Store

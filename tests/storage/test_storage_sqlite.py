@@ -24,7 +24,7 @@ from agent.storage.backend import LOCK_WAIT
 from agent.storage.database import LEDGER_RETRY
 from agent.storage.database_ledger import DatabaseLedger, open_database_ledger
 from agent.storage.ledger import LEDGER
-from agent.storage.memories.schema import MEMORY
+from agent.storage.memories.memory_contents import MEMORY
 from agent.storage.memory_ledger import MemoryLedger
 from agent.storage.open import open_ledger, user_data_folder
 from agent.storage.rows import LOST

@@ -12,7 +12,7 @@ from trio.testing import MockClock
 from agent.config import STALL_LOOK
 from agent.errors import StorageFailed
 from agent.storage.database import Database
-from agent.storage.memories.schema import MEMORY
+from agent.storage.memories.memory_contents import MEMORY
 from agent.storage.places import place_of
 from agent.storage.sqlite.database_file import DatabaseFile
 from agent.storage.stall_watch import STALL_LOOKS, Progress, StallWatch

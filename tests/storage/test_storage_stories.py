@@ -21,8 +21,8 @@ from agent.storage.open import open_story_store
 from agent.storage.settings import StorageSettings
 from agent.storage.sqlite.owners import LedgerOwner
 from agent.storage.stories import FILE, SCHEMA
-from agent.storage.stories.schema import STORIES
 from agent.storage.stories.store import DatabaseStories, open_database_stories
+from agent.storage.stories.story_contents import STORIES
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from tests.storage.opened import file_of

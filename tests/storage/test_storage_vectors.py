@@ -12,7 +12,7 @@ import trio
 from agent.errors import StorageFailed
 from agent.ports.vectors import PackedVector, VectorKind
 from agent.storage.memories import FILE
-from agent.storage.memories.schema import SCHEMA
+from agent.storage.memories.memory_contents import SCHEMA
 from agent.storage.sqlite import database_file
 from tests.remembered import ANA, NOW, a_draft, accepted, an_exchange
 from tests.storage.opened import file_of

@@ -19,7 +19,7 @@ from agent.ports.stories import SCENE_VERSIONS, BranchTip, EntityState, SceneCla
 from agent.storage.sqlite.database_file import DatabaseFile
 from agent.storage.stories import branching, changing, checking, claims, moving, reading, telling
 from agent.storage.stories import states as state_rows
-from agent.storage.stories.schema import STORIES
+from agent.storage.stories.story_contents import STORIES
 from agent.storage.transaction import FunctionRequest
 from agent.stories.exchange import read_story
 from agent.testing.fakes import Noon

@@ -27,7 +27,8 @@ from . import turns as turn_rows
 from . import unread_turns, vectors
 from .item_decisions import find_replaced
 from .listing import load_line_history
-from .schema import MEMORY, items, scopes, turn_words, turns
+from .memory_contents import MEMORY
+from .schema import items, scopes, turn_words, turns
 from .store import DatabaseMemory
 
 T = TypeVar("T")

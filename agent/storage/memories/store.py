@@ -44,7 +44,7 @@ from . import (
 )
 from .clean_messages import CleanMessages
 from .listing import FollowedWrite
-from .schema import MEMORY
+from .memory_contents import MEMORY
 
 
 class DatabaseMemory:

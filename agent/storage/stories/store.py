@@ -48,7 +48,7 @@ from . import (
     states,
     telling,
 )
-from .schema import STORIES
+from .story_contents import STORIES
 
 
 class DatabaseStories:
