@@ -284,7 +284,6 @@ LONG_MODULES = {
     "protocol/routes.py",
     "retrieval/ranking.py",
     "server/websocket.py",
-    "storage/call_transitions.py",
     "storage/database.py",
     "storage/turns.py",
 }

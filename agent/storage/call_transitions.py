@@ -1,4 +1,6 @@
-"""The moves of calls between statuses: each function is one compare-and-set that says why it refused.
+"""The moves of one call between statuses: each function is one compare-and-set that says why it refused.
+
+Calls that move together, at a deadline or with their thread, are in `call_groups.py`.
 
 The transaction holds the write lock, so nothing changes between the check and the change. The statements state their
 conditions all the same, and a trigger asks the table `moves` once more.
@@ -19,25 +21,18 @@ from ..ports.calls import (
     CallStatus,
     CallTransition,
     ClosingStatus,
-    OverdueCall,
     StoredCall,
 )
 from ..ports.inbox import DecisionEvent
 from . import rows
 from .decisions import EVENT_OF, note_decision
-from .dialect import NUMBER, insert, made_row
+from .dialect import insert, made_row
 from .listing import field_names, make_record, require_row
 from .rows import CALLER, ClaimRequest, OutcomeRequest
 from .schema import MOVES, actions, calls
 from .transaction import Transaction
 
-LEASE_LOST = {
-    "success": False,
-    "unknown": True,
-    "error": "The caller that began the call did not report its outcome in time.",
-}
-_NEVER_RAN = frozenset({"suggested", "confirmed"})  # statuses before a claim
-
+NEVER_RAN = frozenset({"suggested", "confirmed"})  # statuses before a claim
 
 _IDS = {"project": "project_id", "thread": "thread_id", "message": "message_id"}
 """The fields of a `StoredCall` whose columns have another name."""
@@ -59,45 +54,6 @@ def call_of(row: Any) -> StoredCall:
 
 _ONE = sa.select(calls).where(
     calls.c.id == sa.bindparam("call"), calls.c.project_id == sa.bindparam("project")
-)
-# The first condition of each is word for word that of the partial index over those times.
-_LATE = sa.and_(
-    sa.text("calls.status IN ('suggested', 'confirmed')"),
-    sa.or_(calls.c.status == "suggested", calls.c.runs_at == CALLER),
-    calls.c.deadline <= sa.bindparam("at"),
-)
-_UNREPORTED = sa.and_(sa.text("calls.status = 'claimed'"), calls.c.lease_until <= sa.bindparam("at"))
-_ANYTHING_DUE = sa.select(
-    sa.or_(
-        *(
-            sa.exists().where(each)
-            for each in (_LATE, _UNREPORTED, rows.unreported_leases(sa.bindparam("at")))
-        )
-    )
-)
-_CANCEL_ALL = (
-    sa.update(calls)
-    .where(
-        calls.c.project_id == sa.bindparam("project"),
-        calls.c.thread_id == sa.bindparam("thread"),
-        calls.c.status.in_(sorted(_NEVER_RAN)),
-    )
-    .values(status="cancelled", owner=None, ended_at=sa.bindparam("at", type_=NUMBER))
-)
-_WITHDRAW = (  # `lease_until` of a claim by a process: when it was withdrawn, so that its call does not begin any more
-    sa.update(actions)
-    .where(
-        actions.c.status == "claimed",
-        actions.c.owner != CALLER,
-        actions.c.suggestion_id.in_(
-            sa.select(calls.c.id).where(
-                calls.c.project_id == sa.bindparam("of_project"),
-                calls.c.thread_id == sa.bindparam("of_thread"),
-                calls.c.status == "claimed",
-            )
-        ),
-    )
-    .values(lease_until=sa.bindparam("at", type_=NUMBER))
 )
 _WITHDRAWN = sa.select(
     sa.exists().where(actions.c.suggestion_id == sa.bindparam("call"), actions.c.lease_until.is_not(None))
@@ -282,7 +238,7 @@ def record_report(transaction: Transaction, report: CallReport, kb: str | None) 
         if call.result_hash != report.digest:
             raise Conflict("already_reported")
         return call_of(call), True
-    if call.status in _NEVER_RAN and not report.ok and (call.status == "suggested" or call.runs_at == CALLER):
+    if call.status in NEVER_RAN and not report.ok and (call.status == "suggested" or call.runs_at == CALLER):
         if call.deadline <= report.at:
             raise Conflict("expired")
         declined: CallStatus = "rejected" if call.status == "suggested" else "cancelled"
@@ -334,61 +290,6 @@ def move_call(transaction: Transaction, project: str, thread: str, move: CallTra
     )
 
 
-def cancel_calls(transaction: Transaction, project: str, thread: str, at: int) -> None:
-    """Cancel every call of a thread that is not claimed, and withdraw the claims of processes."""
-    transaction.connection.execute(_CANCEL_ALL, {"project": project, "thread": thread, "at": at})
-    transaction.connection.execute(_WITHDRAW, {"of_project": project, "of_thread": thread, "at": at})
-
-
-def bar_calls(transaction: Transaction, at: int, *which: sa.ColumnElement[bool]) -> tuple[str, ...]:
-    """Insert a cancelled row into the ledger for each confirmed call that is about to be deleted, so that it cannot run
-    later.
-
-    Return the calls among them that other processes have claimed, and that may be about to begin.
-    """
-    row = {
-        "suggestion_id": calls.c.id,
-        "action": calls.c.tool,
-        "status": sa.literal("cancelled"),
-        "owner": sa.literal(transaction.owner),
-        "claimed_at": sa.literal(at),
-        "ended_at": sa.literal(at),
-        "result": sa.literal({"cancelled": True}, actions.c.result.type),
-    }
-    left = sa.select(*row.values()).where(calls.c.status == "confirmed", *which)
-    transaction.connection.execute(
-        insert(actions).from_select(list(row), left).on_conflict_do_nothing(index_elements=["suggestion_id"])
-    )
-    claimed = (
-        sa.select(calls.c.id)
-        .join(actions, actions.c.suggestion_id == calls.c.id)
-        .where(calls.c.status == "claimed", actions.c.owner.not_in((transaction.owner, CALLER)), *which)
-    )
-    return tuple(transaction.connection.execute(claimed).scalars().all())
-
-
-def is_anything_due(connection: sa.Connection, at: int) -> bool:
-    """Return whether `expire_calls` would change a row."""
-    return bool(connection.execute(_ANYTHING_DUE, {"at": at}).scalar_one())
-
-
-def expire_calls(transaction: Transaction, at: int) -> tuple[OverdueCall, ...]:
-    """Expire calls that are late, and mark calls unknown whose leases ended without a report."""
-    said = (calls.c.project_id, calls.c.thread_id, calls.c.id, calls.c.status)
-    expired = transaction.connection.execute(
-        sa.update(calls).where(_LATE).values(status="expired", ended_at=at).returning(*said), {"at": at}
-    ).all()
-    lost = transaction.connection.execute(
-        sa.update(calls)
-        .where(_UNREPORTED)
-        .values(status="unknown", result=LEASE_LOST, ended_at=at)
-        .returning(*said),
-        {"at": at},
-    ).all()
-    rows.end_leases(transaction.connection, at, LEASE_LOST)
-    return tuple(OverdueCall(*each) for each in (*expired, *lost))
-
-
 def _move(
     transaction: Transaction, call: Any, status: CallStatus, ended_at: int | None, **more: Any
 ) -> StoredCall:
@@ -403,7 +304,7 @@ def _move(
 
 def _why_not(call: Any, at: int) -> str:
     """Return the reason why a call cannot be approved or begun."""
-    if call.status == "expired" or (call.status in _NEVER_RAN and call.deadline <= at):
+    if call.status == "expired" or (call.status in NEVER_RAN and call.deadline <= at):
         return "expired" if call.status != "confirmed" or call.runs_at == CALLER else "closed"
     return {"suggested": "not_approved", "claimed": "begun"}.get(call.status, "closed")
 

@@ -15,7 +15,7 @@ from ..ports.calls import (
     StoredCall,
 )
 from ..ports.pages import Page, Window
-from . import call_transitions, turns
+from . import call_groups, call_transitions, turns
 from .database import Database
 from .listing import load_page, require_project, require_thread
 from .pending_requests import wait_on
@@ -119,9 +119,9 @@ class DatabaseCalls:
 
         When no call is due, nothing is written.
         """
-        if not await self._database.read(partial(call_transitions.is_anything_due, at=at)):
+        if not await self._database.read(partial(call_groups.is_anything_due, at=at)):
             return ()
-        return await self._database.write(partial(call_transitions.expire_calls, at=at), late=wait_on)
+        return await self._database.write(partial(call_groups.expire_calls, at=at), late=wait_on)
 
 
 def _select_page(

@@ -11,7 +11,7 @@ from ..errors import Conflict
 from ..ports.clock import Clock
 from ..ports.pages import Page, Window
 from ..ports.projects import HOUSE, DocumentText, Project, ProjectKey, ReadingReport, StoredDocument
-from . import call_transitions
+from . import call_groups
 from .database import Database
 from .listing import find_row, load_page, make_record, require_project, require_row
 from .pending_requests import wait_on
@@ -82,7 +82,7 @@ class DatabaseProjects:
             require_project(transaction.connection, id)
             if id == HOUSE:
                 raise Conflict("kept")
-            claimed = call_transitions.bar_calls(transaction, self._clock.now_ms(), calls.c.project_id == id)
+            claimed = call_groups.bar_calls(transaction, self._clock.now_ms(), calls.c.project_id == id)
             transaction.connection.execute(sa.delete(idempotency).where(idempotency.c.project_id == id))
             transaction.connection.execute(sa.delete(projects).where(projects.c.id == id))
             return claimed

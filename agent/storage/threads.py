@@ -19,7 +19,7 @@ from ..ports.threads import (
     TurnStart,
     TurnStep,
 )
-from . import call_transitions, thread_forgetting, turns
+from . import call_groups, thread_forgetting, turns
 from .database import Database
 from .listing import find_row, find_thread, load_page, require_project, require_thread
 from .pending_requests import Late, wait_on
@@ -122,7 +122,7 @@ class DatabaseThreads:
 
         def delete(transaction: Transaction) -> tuple[str, ...]:
             require_thread(transaction.connection, project, id)
-            claimed = call_transitions.bar_calls(
+            claimed = call_groups.bar_calls(
                 transaction, self._clock.now_ms(), calls.c.project_id == project, calls.c.thread_id == id
             )
             transaction.connection.execute(

@@ -23,7 +23,7 @@ from ..ports.threads import (
     TurnStart,
     TurnStep,
 )
-from . import call_transitions
+from . import call_groups, call_transitions
 from .columns import encode_json
 from .dialect import NUMBER, greatest, insert
 from .listing import OF_THREAD, SELECT_THREAD, make_record, require_project, require_row, require_thread
@@ -261,7 +261,7 @@ def cancel_turn(
     for ended in pending:
         connection.execute(_LET_GO, {**of, "message": ended, "at": at})
     if calls:
-        call_transitions.cancel_calls(transaction, project, thread, at)
+        call_groups.cancel_calls(transaction, project, thread, at)
     claimed = {**of, "owner": transaction.owner, "every": int(calls)}
     return TurnCancellation(bool(pending), tuple(connection.execute(_CLAIMED, claimed).scalars().all()))
 

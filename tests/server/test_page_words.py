@@ -22,7 +22,7 @@ from agent.ports.tools import Risk
 from agent.protocol.outbound import ActionClosed, Error, ProgressStep, Response
 from agent.server.page_languages import make_inbox_script, make_script
 from agent.session.actions import NOT_APPROVED
-from agent.storage.call_transitions import LEASE_LOST
+from agent.storage.call_groups import LEASE_LOST
 from agent.storage.rows import LOST
 from agent.tools.policy import ApprovalReason
 from agent.tools.sources import SourceKind
