@@ -21,7 +21,7 @@ from agent.log import short_hash
 from agent.retrieval.load import SourceFile
 from agent.settings import Settings
 from agent.storage import places
-from agent.storage.database import LEDGER_CLOSE_TIMEOUT, LEDGER_RETRY
+from agent.storage.committer import LEDGER_CLOSE_TIMEOUT, LEDGER_RETRY
 from agent.storage.memory_ledger import MemoryLedger
 from agent.storage.sqlite.database_file import DatabaseFile
 from agent.storage.sqlite.trust import FILE, connect_afresh

@@ -32,7 +32,7 @@ async def open_node(
 
 def backend_of(store: Store) -> PostgresDatabase:
     """The backend below a store."""
-    backend = database_of(store)._backend
+    backend = database_of(store)._committer.backend
     assert isinstance(backend, PostgresDatabase)
     return backend
 
@@ -84,10 +84,10 @@ async def look(store: Store) -> None:
 
 async def keep_up(database: Database) -> None:
     """Have a database do at once what it does every few seconds."""
-    database._upkeep_at = -inf
-    database._wanted.set()
+    database._committer._upkeep_at = -inf
+    database._committer._wanted.set()
     with trio.fail_after(60):
-        while database._upkeep_at == -inf:  # noqa: ASYNC110
+        while database._committer._upkeep_at == -inf:  # noqa: ASYNC110
             await trio.sleep(0.005)
 
 

@@ -21,7 +21,7 @@ from agent.ports.calls import CallTransition
 from agent.ports.ledger import ClaimStatus
 from agent.ports.projects import HOUSE
 from agent.storage.backend import LOCK_WAIT
-from agent.storage.database import LEDGER_RETRY
+from agent.storage.committer import LEDGER_RETRY
 from agent.storage.database_ledger import DatabaseLedger, open_database_ledger
 from agent.storage.ledger import LEDGER
 from agent.storage.memories.memory_contents import MEMORY

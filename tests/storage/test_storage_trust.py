@@ -12,7 +12,7 @@ import trio
 from trio.testing import MockClock
 
 from agent.errors import AgentError
-from agent.storage.database import LEDGER_RETRY
+from agent.storage.committer import LEDGER_RETRY
 from agent.storage.database_ledger import DatabaseLedger, open_database_ledger
 from agent.storage.rows import ClaimRequest, OutcomeRequest, newest_rows
 from agent.storage.sqlite.database_file import DatabaseFile

@@ -24,14 +24,14 @@ from agent.ports.ledger import LedgerRow
 from agent.ports.projects import HOUSE
 from agent.ports.requests import StoredAnswer
 from agent.storage import database
-from agent.storage.database import (
+from agent.storage.committer import (
     BESIDE_READS,
     LEDGER_BATCH,
     LEDGER_CLOSE_TIMEOUT,
     LEDGER_READS,
     LEDGER_RETRY,
-    Database,
 )
+from agent.storage.database import Database
 from agent.storage.database_ledger import DatabaseLedger, open_database_ledger
 from agent.storage.places import place_of
 from agent.storage.rows import OutcomeRequest
@@ -335,7 +335,7 @@ async def test_a_disk_that_never_answers_does_not_hold_up_the_end(
     assert rig.unrecorded == 0
     with pytest.raises(AgentError, match="closed"):
         await rig.ledger.get_row("s")
-    rig.database._backend.close()
+    rig.database._committer.backend.close()
 
 
 async def test_another_write_is_whole_or_not_at_all(autojump_clock: MockClock) -> None:
@@ -526,7 +526,7 @@ async def test_one_call_after_another_is_no_disk_that_hangs(
     autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A disk that needs most of a second for each of many is waited for."""
-    monkeypatch.setattr("agent.storage.database.LEDGER_BATCH", 8)
+    monkeypatch.setattr("agent.storage.committer.LEDGER_BATCH", 8)
     rig, waited = Rig(None), list[float]()
 
     async def claim(name: str) -> None:

@@ -13,7 +13,7 @@ from agent.errors import Conflict, StorageFailed
 from agent.ports.calls import CallReport
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
-from agent.storage.database import LEDGER_RETRY
+from agent.storage.committer import LEDGER_RETRY
 from agent.storage.open import open_store
 from agent.storage.settings import StorageSettings
 from agent.testing.network import Disk
