@@ -199,16 +199,15 @@ async def check_mouth(settings: Settings) -> Diagnosis | None:
     if setting is None:
         return None
     engine = await WorkerThreads(1)(partial(open_synthesizer, setting))
-    words = f"{setting} ({engine.origin}) speaks {', '.join(engine.langs)}"
-    began = trio.current_time()
-    try:
+
+    async def say_words() -> None:
         for lang in engine.langs:
             async with engine.synthesize(_WORD, lang) as pieces:
                 async for _ in pieces:
                     pass
-    except VoiceFailed as failure:
-        return Diagnosis("fail", f"{words}, but {failure}: install it again, or choose another with --mouth")
-    return Diagnosis("ok", f"{words}; a word in each took {trio.current_time() - began:.1f} s")
+
+    words = f"{setting} ({engine.origin}) speaks {', '.join(engine.langs)}"
+    return await _try_engine("mouth", words, say_words, "a word in each took")
 
 
 async def check_ear(settings: Settings) -> Diagnosis | None:
@@ -217,15 +216,25 @@ async def check_ear(settings: Settings) -> Diagnosis | None:
     if setting is None:
         return None
     engine = await WorkerThreads(1)(partial(open_recognizer, setting, settings.voice.voice_streams))
-    words = f"{setting} ({engine.origin}) hears {', '.join(engine.langs)}"
-    began = trio.current_time()
-    try:
+
+    async def hear_silence() -> None:
         async with engine.open_ear() as ear:
             await ear.feed(_SILENCE)
             await ear.finish()
+
+    words = f"{setting} ({engine.origin}) hears {', '.join(engine.langs)}"
+    return await _try_engine("ear", words, hear_silence, "it started in")
+
+
+async def _try_engine(option: str, words: str, use: Callable[[], Awaitable[None]], took: str) -> Diagnosis:
+    """Use the engine of a setting once. `words` name the engine, and `took` the seconds of `use`."""
+    began = trio.current_time()
+    try:
+        await use()
     except VoiceFailed as failure:
-        return Diagnosis("fail", f"{words}, but {failure}: install it again, or choose another with --ear")
-    return Diagnosis("ok", f"{words}; it started in {trio.current_time() - began:.1f} s")
+        remedy = f"install it again, or choose another with --{option}"
+        return Diagnosis("fail", f"{words}, but {failure}: {remedy}")
+    return Diagnosis("ok", f"{words}; {took} {trio.current_time() - began:.1f} s")
 
 
 CHECKS: Final[Mapping[str, Callable[[Settings], Awaitable[Diagnosis | None]]]] = {
