@@ -1,6 +1,7 @@
 """Connects a session with one client."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import msgspec
@@ -35,24 +36,28 @@ class DeltaQueue(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeechText:
+    """A verified text of a turn, to be said aloud.
+
+    `message`: the id of the turn's message. `offset`: the number of characters before `text` in the response. `last`:
+    no text of this turn follows. `lang`: the language of a text that shows none. `played`: called with the number of
+    the response's characters that the client has played, each time that it has played a sentence.
+    """
+
+    message: str
+    text: VerifiedText
+    offset: int
+    last: bool
+    lang: Lang
+    played: Callable[[int], None]
+
+
 class Speaker(Protocol):
     """Says the texts of a wire's turns aloud."""
 
-    def speak_text(
-        self,
-        message: str,
-        text: VerifiedText,
-        offset: int,
-        last: bool,
-        lang: Lang,
-        played: Callable[[int], None],
-    ) -> None:
-        """Say `text` after the earlier texts of the open turn, unless its speech has ended. Never blocks.
-
-        `message`: the id of the turn's message. `offset`: the number of characters before `text` in the response.
-        `last`: no text of this turn follows. `lang`: the language of a text that shows none. `played`: called with the
-        number of the response's characters that the client has played, each time that it has played a sentence.
-        """
+    def speak_text(self, speech: SpeechText) -> None:
+        """Say a text after the earlier texts of the open turn, unless its speech has ended. Never blocks."""
         ...
 
     def cancel(self) -> None:

@@ -28,7 +28,7 @@ from ..ports.brain import (
     VerifiedPart,
 )
 from ..ports.tracing import TURN_SPAN, Span
-from ..ports.wire import Wire
+from ..ports.wire import SpeechText, Wire
 from ..protocol.codec import encode
 from ..protocol.outbound import Stream
 from ..protocol.payload import is_valid_payload
@@ -187,10 +187,15 @@ class LiveTurn:
             self._resume()
         speaker = self._wire.speaker
         if speaker is not None:
-            offset = speak.end - len(speak.verified.text)
-            lang = self._choose_lang()
             speaker.speak_text(
-                self.question.id, speak.verified, offset, speak.last, lang, self._report_played
+                SpeechText(
+                    message=self.question.id,
+                    text=speak.verified,
+                    offset=speak.end - len(speak.verified.text),
+                    last=speak.last,
+                    lang=self._choose_lang(),
+                    played=self._report_played,
+                )
             )
 
     def watch_state(self, due: float) -> None:

@@ -14,6 +14,7 @@ from ..errors import BadFrame
 from ..lang import DEFAULT
 from ..ports.observe import Observer
 from ..ports.voice import Synthesizer
+from ..ports.wire import SpeechText
 from ..protocol.audio import Listen, Played
 from ..protocol.codec import decode, encode
 from ..protocol.halves import HalfOutbound, HearingWelcome, Say, SpeakingWelcome
@@ -163,7 +164,16 @@ class SpeakingHalf:
             if self._places.free <= 0:
                 return Error(code="busy", message=_BUSY, id=frame.id)
             text = make_unvouched(frame.text)
-            self._mouth.speak_text(frame.id, text, 0, True, frame.lang or DEFAULT, _ignore)
+            self._mouth.speak_text(
+                SpeechText(
+                    message=frame.id,
+                    text=text,
+                    offset=0,
+                    last=True,
+                    lang=frame.lang or DEFAULT,
+                    played=_ignore,
+                )
+            )
         return None
 
     def end(self) -> None:

@@ -19,11 +19,9 @@ import trio
 from ..errors import describe_error
 from ..fsm import Engine
 from ..grounding.utterance import make_utterance
-from ..lang import Lang
-from ..ports.brain import VerifiedText
 from ..ports.utterance import SpokenSentence, Utterance
 from ..ports.voice import CHUNK_SECONDS, Synthesizer
-from ..ports.wire import Wire
+from ..ports.wire import SpeechText, Wire
 from ..protocol import audio
 from ..protocol.codec import encode
 from ..text.language import detect_language
@@ -91,19 +89,12 @@ class Mouth:
         self._react(MouthTrigger.OPEN)
         self.message = ""
 
-    def speak_text(
-        self,
-        message: str,
-        text: VerifiedText,
-        offset: int,
-        last: bool,
-        lang: Lang,
-        played: Callable[[int], None],
-    ) -> None:
+    def speak_text(self, speech: SpeechText) -> None:
         """Say a text of the open turn; see `agent.ports.wire.Speaker`."""
-        self.message = message
-        make = partial(make_utterance, text, detect_language(text.text) or lang, offset)
-        self._react(MouthTrigger.TEXT, (make, last, lambda sentence: played(sentence.end)))
+        self.message = speech.message
+        lang = detect_language(speech.text.text) or speech.lang
+        make = partial(make_utterance, speech.text, lang, speech.offset)
+        self._react(MouthTrigger.TEXT, (make, speech.last, lambda sentence: speech.played(sentence.end)))
 
     def read_back(self, message: str, utterance: Utterance, played: Callable[[], None]) -> bool:
         """Say `utterance` after the speech about `message`; return False when nothing more is said of its turn.
