@@ -40,6 +40,19 @@ async def test_the_page_says_that_no_language_model_is_set(
     assert b'<meta name="agent-quotes" content="%s">' % quotes in page
 
 
+@pytest.mark.parametrize(("guests", "stories"), [(False, b"yes"), (True, b"")])
+async def test_the_page_links_to_stories_where_visitors_have_some(
+    guests: bool, stories: bytes, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Not for guests: a story needs a name."""
+    settings = Settings.of(token="t" * 20 if guests else None, guests=guests)
+    async with network(settings, documents=KB) as net:
+        pipe = net.open()
+        await pipe.send_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        page = b"".join([part async for part in pipe])
+    assert b'<meta name="agent-stories" content="%s">' % stories in page
+
+
 async def test_ask_prints_every_suggestion_of_an_answer(autojump_clock: trio.testing.MockClock) -> None:
     """They follow the answer, and are taken before the client leaves."""
     printed: list[str] = []

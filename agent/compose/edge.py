@@ -244,6 +244,7 @@ def _make_contents(
         logo=edge_parts.branding.logo,
         quotes=settings.model.quotes,
         guests=guests,
+        stories=not settings.server.guests,  # a guest has none
         remembers=settings.memory.memory == "on",
         leaves_copies=is_server(settings.storage.data),
         voice=_name_abilities(edge_parts.voice),

@@ -406,6 +406,7 @@ class PageTexts:
     quotes: str
     guide: str
     routes: str
+    stories: str
     openers: str
     uploads: UploadTexts
     language: str

@@ -65,14 +65,14 @@ _NO_UPGRADE = "This is the WebSocket: connect to it as ws://, or open the chat p
 class PageContents:
     """The contents of the page's routes that come from other rooms.
 
-    `asyncapi`: the wire's description, as JSON bytes. `session_diagram`: the state diagram, as Mermaid text.
-    `metrics` returns the Prometheus text. `unready` returns the reason to send new clients elsewhere, or "".
-    `sections` returns the sections of a file of the knowledge base. `openers` returns questions to begin with, in a
-    language; None while they are not known yet. `name`: the page's title. `greeting`: its first text. `logo`: its
-    image. `quotes`: no language model is set, and the page says so. `guests`: whether a visitor without a token may
-    chat. `remembers`: the server keeps conversations. `leaves_copies`: forgotten words stay in a database server's
-    backups. `voice`: the abilities of the server's voice, "hears" and "speaks". `trouble` returns the trouble of a
-    server that still welcomes clients, or "".
+    `asyncapi`: the wire's description, as JSON bytes. `session_diagram`: the state diagram, as Mermaid text. `metrics`
+    returns the Prometheus text. `unready` returns the reason to send new clients elsewhere, or "". `sections` returns
+    the sections of a file of the knowledge base. `openers` returns questions to begin with, in a language; None while
+    they are not known yet. `name`: the page's title. `greeting`: its first text. `logo`: its image. `quotes`: no
+    language model is set, and the page says so. `guests`: whether a visitor without a token may chat. `stories`: the
+    page links to that of stories. `remembers`: the server keeps conversations. `leaves_copies`: forgotten words stay in
+    a database server's backups. `voice`: the abilities of the server's voice, "hears" and "speaks". `trouble` returns
+    the trouble of a server that still welcomes clients, or "".
     """
 
     asyncapi: bytes
@@ -86,6 +86,7 @@ class PageContents:
     logo: Logo | None = None
     quotes: bool = False
     guests: bool = True
+    stories: bool = False
     remembers: bool = False
     leaves_copies: bool = False
     voice: tuple[str, ...] = ()
@@ -209,6 +210,7 @@ def _page(contents: PageContents) -> bytes:
         "greeting": contents.greeting,
         "quotes": "yes" if contents.quotes else "",
         "memory": "yes" if contents.remembers else "",
+        "stories": "yes" if contents.stories else "",
         "copies": "yes" if contents.leaves_copies else "",
         "voice": " ".join(contents.voice),
         "logo": "/logo" if contents.logo is not None else "",

@@ -96,6 +96,15 @@ def test_a_story_is_begun_directed_and_read_again(
     page.locator("#scenes li[data-scene]:nth-child(2)").wait_for()
 
 
+@pytest.mark.parametrize(("lang", "word"), [("en", "Stories"), ("sv", "Berättelser")])
+def test_the_chat_page_links_to_stories(address: str, open_page: OpenPage, lang: str, word: str) -> None:
+    """Beside the guide, in the words of its visitor."""
+    page = open_page(address, lang=lang)
+    page.get_by_role("link", name=word, exact=True).click()
+    page.locator("#shelf").wait_for()
+    assert page.url.partition("#")[0] == f"{address}story"
+
+
 def test_a_stopped_scene_is_not_kept_unless_its_reader_keeps_it(slow: str, open_page: OpenPage) -> None:
     """Escape stops, an answer beside the story too; what was read of a scene can become the reader's own."""
     page = open_page(slow)

@@ -33,6 +33,7 @@ PAGE = PageTexts(
     quotes="No language model is set: answers are quotations from the documents.",
     guide="Guide",
     routes="For programs",
+    stories="Stories",
     openers="Questions to begin with",
     uploads=UploadTexts(
         open="Documents",

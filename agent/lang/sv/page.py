@@ -34,6 +34,7 @@ PAGE = PageTexts(
     quotes="Ingen språkmodell är inställd: svaren är citat ur dokumenten.",
     guide="Handbok",
     routes="För program",
+    stories="Berättelser",
     openers="Frågor att börja med",
     uploads=UploadTexts(
         open="Dokument",

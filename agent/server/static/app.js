@@ -10,7 +10,7 @@ import { Kept, NOWHERE } from "/static/kept.js";
 import { code, language, words } from "/static/language.js";
 import { clear, finish, follow, followAgain, restore, show, takeAway } from "/static/list.js";
 import { begin, keepThread, memoryFailed, memoryFrames, memoryLost, refresh } from "/static/memory.js";
-import { greeting, name, offer, quotes, remembers } from "/static/openers.js";
+import { greeting, name, offer, quotes, remembers, stories } from "/static/openers.js";
 import { endProgress, showProgress } from "/static/progress.js";
 import { beginStates, light, refreshReadiness } from "/static/states.js";
 import { beginUploads, speakUploads } from "/static/uploads.js";
@@ -51,6 +51,7 @@ function speak() {
   byId("greeting").textContent = greeting;
   byId("greeting").hidden = !greeting;
   byId("quotes").hidden = !quotes;
+  byId("stories").hidden = !stories;
   showState();
 }
 

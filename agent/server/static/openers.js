@@ -13,6 +13,7 @@ let asked = 0;
 export const name = meta("name");
 export const greeting = meta("greeting");
 export const quotes = meta("quotes") === "yes";
+export const stories = meta("stories") === "yes";
 export const remembers = meta("memory") === "yes";
 export const copies = meta("copies") === "yes"; // what is forgotten stays in others' copies for a while
 
