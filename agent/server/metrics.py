@@ -40,7 +40,7 @@ COUNTERS: dict[str, tuple[str | None, str]] = {
         "What users' words had to remember: accepted at once, asked about, listed, or finished",
     ),
     "notes": ("outcome", "Messages that the memory model was to read: read, failed, or given up"),
-    "consults": ("what", "Questions of clients to what is remembered, by their kind"),
+    "consults": ("what", "Requests of clients that were answered beside their turns, by their kind"),
     "model_attempts": ("outcome", "Requests sent to language models by how they ended; open were not sent"),
     "model_retries": (None, "Requests to language models that were sent again"),
     "model_fallbacks": (None, "Requests that went to the fallback model"),

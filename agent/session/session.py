@@ -81,7 +81,7 @@ _LOG_LINES = {
     "suggestions": "suggestion",
     "confirms": "confirm",
     "confirms_ended": "action reported",
-    "consults": "memory request",
+    "consults": "consult",
 }
 
 

@@ -312,6 +312,7 @@ def test_the_page_loads_nothing_from_elsewhere_and_inserts_no_markup() -> None:
     assert re.findall(r"(?:src|href)=\"(?!/static/)([^\"]*)\"", page) == [
         "/guide",
         "/docs",
+        "/story",
     ]  # links, on this server
     assert re.findall(r"<script(?![^>]*src=)|<style|\son\w+=|\sstyle=", page) == []
     assert (

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
+from structlog.testing import capture_logs
 
 from agent.ports.brain import DraftCompleted, Proposal, Question, TurnRefusal, VerifiedPart, VerifiedText
 from agent.ports.consult import ConsultReply, ExchangeUpdate, ThreadListener, ThreadUpdate
@@ -316,6 +317,18 @@ async def test_requests_of_a_kind_go_to_its_own_consultant(autojump_clock: trio.
         pose_question(made)
         await wire.until("response")
         assert [each.answer for each in asked[0].history] == ["In t2."]
+        wire.leave()
+
+
+async def test_the_log_names_a_request_by_its_kind(autojump_clock: trio.testing.MockClock) -> None:
+    """Not as one to the memory, which another consultant answers."""
+    async with world() as made:
+        made.parts = replace(made.parts, kind=TALE, consultant=TaleConsultant())
+        wire = await made.connect()
+        with capture_logs() as logs:
+            wire.push({"type": "open_tale", "tale": "t1"})
+            await wire.until("tale")
+        assert [(each["event"], each.get("what")) for each in logs] == [("consult", "open_tale")]
         wire.leave()
 
 
