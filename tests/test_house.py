@@ -304,3 +304,14 @@ def test_functions_are_short() -> None:
         if (node.end_lineno or 0) - node.lineno >= 60
     }
     assert {place: lines for place, lines in long.items() if lines > LONG_FUNCTIONS.get(place, 60)} == {}
+
+
+def test_tests_take_their_clock_as_an_argument() -> None:
+    """A clock that is only named by `usefixtures` is made, and the test runs on the machine's time all the same."""
+    tests = Path(__file__).parent
+    found = [
+        path.name
+        for path in tests.rglob("test_*.py")
+        if re.search(r"usefixtures\([^)]*clock\"", path.read_text("utf-8"))
+    ]
+    assert found == []

@@ -100,8 +100,9 @@ def logged() -> Iterator[list[tuple[str, str]]]:
     lines += [(entry["log_level"], entry["event"]) for entry in entries]
 
 
-@pytest.mark.usefixtures("autojump_clock")
-async def test_machines_know_by_a_digest_whether_they_serve_the_same(kb: Path, inline: RunSync) -> None:
+async def test_machines_know_by_a_digest_whether_they_serve_the_same(
+    kb: Path, inline: RunSync, autojump_clock: trio.testing.MockClock
+) -> None:
     """It is that of the content, wherever the folder is, and changes with each document and with the synonyms."""
     other = kb / "elsewhere" / "docs"
     other.mkdir(parents=True)
@@ -131,8 +132,9 @@ async def test_machines_know_by_a_digest_whether_they_serve_the_same(kb: Path, i
     assert len({here.digest, again.digest, there.digest}) == 1
 
 
-@pytest.mark.usefixtures("autojump_clock")
-async def test_a_change_is_live_and_a_snapshot_stays(kb: Path, inline: RunSync) -> None:
+async def test_a_change_is_live_and_a_snapshot_stays(
+    kb: Path, inline: RunSync, autojump_clock: trio.testing.MockClock
+) -> None:
     """New, changed and deleted files; whoever holds the snapshot before still searches it as it was."""
     async with living(kb, inline) as (live, hints):
         before = live.now
@@ -151,8 +153,9 @@ async def test_a_change_is_live_and_a_snapshot_stays(kb: Path, inline: RunSync) 
         ]
 
 
-@pytest.mark.usefixtures("autojump_clock")
-async def test_nothing_new_makes_no_snapshot(kb: Path, inline: RunSync) -> None:
+async def test_nothing_new_makes_no_snapshot(
+    kb: Path, inline: RunSync, autojump_clock: trio.testing.MockClock
+) -> None:
     """A file that was touched, or written with the same words, changes nothing."""
     async with living(kb, inline) as (live, hints):
         before = live.now
@@ -164,9 +167,8 @@ async def test_nothing_new_makes_no_snapshot(kb: Path, inline: RunSync) -> None:
         assert lines == []
 
 
-@pytest.mark.usefixtures("autojump_clock")
 async def test_a_named_file_is_read_even_if_it_looks_the_same(
-    kb: Path, inline: RunSync, monkeypatch: pytest.MonkeyPatch
+    kb: Path, inline: RunSync, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
     """Two writes within one tick of the file system's clock cannot be told apart by its times."""
     same = (kb / "a.md").lstat()
@@ -179,8 +181,9 @@ async def test_a_named_file_is_read_even_if_it_looks_the_same(
         assert found(live.now, "tiger") == ["A tiger."]
 
 
-@pytest.mark.usefixtures("autojump_clock")
-async def test_a_broken_file_is_left_out_with_one_line(kb: Path, inline: RunSync) -> None:
+async def test_a_broken_file_is_left_out_with_one_line(
+    kb: Path, inline: RunSync, autojump_clock: trio.testing.MockClock
+) -> None:
     """What it said before is not served either; mended, it is back."""
     async with living(kb, inline) as (live, hints):
         with logged() as lines:
@@ -198,9 +201,10 @@ async def test_a_broken_file_is_left_out_with_one_line(kb: Path, inline: RunSync
         assert texts(live.now) == {"A zebra.", "An okapi."}
 
 
-@pytest.mark.usefixtures("autojump_clock")
 @pytest.mark.parametrize("away", [True, False])
-async def test_a_folder_without_files_leaves_the_last_snapshot(kb: Path, inline: RunSync, away: bool) -> None:
+async def test_a_folder_without_files_leaves_the_last_snapshot(
+    kb: Path, inline: RunSync, away: bool, autojump_clock: trio.testing.MockClock
+) -> None:
     """Gone or emptied, it is said once; when there are files again they are taken."""
     async with living(kb, inline) as (live, hints):
         with logged() as lines:
@@ -218,12 +222,16 @@ async def test_a_folder_without_files_leaves_the_last_snapshot(kb: Path, inline:
         assert texts(live.now) == {"A tapir."}
 
 
-@pytest.mark.usefixtures("autojump_clock", "grown")
+@pytest.mark.usefixtures("grown")
 @pytest.mark.parametrize(
     "fault", [OSError(24, "too many open files"), ValueError("tantivy"), RecursionError()]
 )
 async def test_whatever_fails_the_last_snapshot_stays(
-    kb: Path, inline: RunSync, monkeypatch: pytest.MonkeyPatch, fault: Exception
+    kb: Path,
+    inline: RunSync,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: Exception,
+    autojump_clock: trio.testing.MockClock,
 ) -> None:
     """One line in the log; the next change is taken, with what was missed, by an index made anew."""
 

@@ -203,9 +203,8 @@ async def test_a_slow_model_keeps_no_change_waiting(
         nursery.cancel_scope.cancel()
 
 
-@pytest.mark.usefixtures("autojump_clock")
 async def test_a_question_that_gets_no_vector_is_looked_for_by_its_words(
-    kb: Path, meaning: KnowledgeEmbedder, served: Served
+    kb: Path, meaning: KnowledgeEmbedder, served: Served, autojump_clock: trio.testing.MockClock
 ) -> None:
     """Which is said once, until there are vectors again."""
     knowledge = must(FolderReader(kb, meaning=meaning).update())
