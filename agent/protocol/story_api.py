@@ -169,7 +169,8 @@ class ChapterChange(StoryBody, frozen=True, kw_only=True):
     """Other words for a chapter; what is left out stays. `met` says by their numbers which milestones came about.
 
     `status` opens the last chapter of a branch again. It and `met` count for `branch` as of its last scene, and for the
-    branches that inherit that; by default for the one on which the chapter began.
+    branches that inherit that; by default for the one on which the chapter began. A branch without a scene of its own
+    refuses `met`: its last scene is another branch's.
     """
 
     title: Title | None = None

@@ -390,3 +390,30 @@ async def test_a_chapter_is_marked_and_concluded_for_the_branch_that_is_named(
 
         assert [await seen_from(each) for each in (branch, other)] == [("open", 2), ("concluded", None)]
         assert (await server.good("PUT", target, {"status": "open", "branch": other}))["status"] == "open"
+
+
+async def test_a_milestone_that_is_met_on_a_fork_is_ahead_on_the_branch_that_it_forked_from(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """So a fork needs a scene of its own for it: the last scene that it shows before is the other branch's."""
+    async with telling() as server, server.reader() as reader:
+        story, branch = await opened(server, reader)
+        added = {"branch": branch, "title": "One", "milestones": ["The xylophone plays"]}
+        chapter = await server.good("POST", f"/stories/{story}/chapters", added)
+        target = f"/stories/{story}/chapters/{chapter['id']}"
+        await reader.tell("Mira waits.", own=True)
+        fork = {"branch": branch, "seq": 1, "name": "elsewhere"}
+        other = (await server.good("POST", f"/stories/{story}/branches", fork))["id"]
+        mark = {"met": {"1": True}, "branch": other}
+
+        async def met_at(branch: str) -> int | None:
+            [seen] = (await server.good("GET", f"/stories/{story}/chapters?branch={branch}"))["chapters"]
+            place: int | None = seen["milestones"][0]["met_at"]
+            return place
+
+        assert await server.code("PUT", target, mark) == "conflict"
+        assert [await met_at(each) for each in (branch, other)] == [None, None]
+        await reader.open(story, other)
+        await reader.tell("Mira sleeps.", own=True)
+        await server.good("PUT", target, mark)
+        assert [await met_at(each) for each in (branch, other)] == [None, 2]

@@ -245,7 +245,8 @@ async def change_chapter(services: ApiServices, request: Request) -> Answer:
             raise ProblemError("bad_request", "Name milestones in met by their numbers.")
         met = {numbers[number]: value for number, value in body.met.items()}
         tip = await store.open_branch(*names, body.branch or chapter.branch)
-        if tip.seq < chapter.from_seq:
+        inherited = tip.scene is not None and tip.scene.branch != tip.branch
+        if tip.seq < chapter.from_seq or inherited:
             raise ProblemError("conflict", "A milestone comes about in a scene: tell one first.")
         chapter = await store.mark_milestones(*names, id, tip.version, met)
     return answer_with(_view_chapter(chapter))
