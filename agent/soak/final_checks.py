@@ -47,7 +47,7 @@ def find_disagreements(
         action, row = actions.get(id, CallNotes()), rows.get(id)
         yield from _find_unapproved(id, action, row)
         allowed, least, most = AGREES[action.reported_end]
-        seen = effects_seen and (row is None or row.tool != REMEMBER)
+        seen = effects_seen and REMEMBER not in _tools_of(action, row)
         if seen and not least <= min(action.effects, 1) <= most:
             yield "S9", f"{id} is told {action.reported_end}, and took effect {action.effects} times"
         if kept is None or (row is not None and row.is_leased(kept.at)):
@@ -68,13 +68,18 @@ def _find_unapproved(id: str, action: CallNotes, row: ActionRow | None) -> Itera
     """Yield the effects of a call that came twice, or without an approval of exactly their arguments."""
     if action.effects > 1:
         yield "S4", f"{id} took effect {action.effects} times"
-    tools = action.tools | ({row.tool} if row is not None else set())
+    tools = _tools_of(action, row)
     if tools and tools <= FREE:
         return
     if not action.is_confirmed and (action.effects or row is not None):
         yield "T1", f"{id} was never confirmed, and took effect {action.effects} times"
     elif not all(map(action.allows, action.run_digests)):
         yield "T1", f"{id} took effect with other arguments than somebody has said yes to"
+
+
+def _tools_of(action: CallNotes, row: ActionRow | None) -> set[str]:
+    """Return the names of a call's tool; without a file only the notes have it."""
+    return action.tools | ({row.tool} if row is not None else set())
 
 
 def find_open(kept: ServerFile) -> Iterator[BrokenPromise]:

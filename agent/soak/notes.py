@@ -41,7 +41,7 @@ class CallNotes:
 
     `approvals`: how many approvals of arguments of each hash were not refused; "" is an approval of the present
     arguments. `reported_end`: the end that the server reported. `run_digests`: the hashes of the arguments of its
-    effects. `tools`: the tool names that were reported for it.
+    effects. `tools`: the names of its tool or action, as it was approved or took effect.
     """
 
     approvals: Counter[str] = field(default_factory=Counter)
@@ -84,6 +84,7 @@ def read_notes(lines: Iterable[str]) -> dict[str, CallNotes]:
         event, id, digest, tool = (*line.split(), "-", "-")[:4]
         digest, tool = digest.strip("-"), tool.strip("-")
         action = actions.setdefault(id, CallNotes())
+        action.tools |= {tool} - {""}
         if event == CONFIRMED:
             action.approvals[digest] += 1
         elif event == WITHDRAWN:
@@ -91,7 +92,6 @@ def read_notes(lines: Iterable[str]) -> dict[str, CallNotes]:
         elif event == EFFECT:
             action.effects += 1
             action.run_digests |= {digest} - {""}
-            action.tools |= {tool} - {""}
         elif action.reported_end is None:
             action.reported_end = event
     return actions

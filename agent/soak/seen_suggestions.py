@@ -75,7 +75,7 @@ class SeenSuggestions:
         payload = {**known.payload, **(filled or {})}
         if self._book is not None and known.action == REMEMBER:
             self._book.enter_approval(str(payload["text"]), id, str(payload["item"]))
-        self._write_note(CONFIRMED, id, digest_of(payload))
+        self._write_note(CONFIRMED, id, digest_of(payload), known.action)
 
     def enter_reject(self, id: str) -> None:
         """Enter a reject that is about to be sent."""

@@ -7,7 +7,9 @@ import pytest
 
 from agent.soak.account import MOST_STALENESS, Account
 from agent.soak.figures import EXAMPLES_MAX, Tally
+from agent.soak.notes import digest_of
 from agent.soak.pages import Pages, make_texts
+from agent.soak.seen_suggestions import SeenSuggestions
 
 CITED_FILES = ("pricing.md", "returns.md")
 CITED = [{"file": "kb/a.md", "snippet": "It costs 0299 kr in 14 days."}]
@@ -203,6 +205,19 @@ def test_what_becomes_of_a_suggestion_is_noted_once(steps: list[Step], noted: li
     notes: list[str] = []
     judge(*steps, notes=notes)
     assert notes == noted
+
+
+def test_a_confirm_is_noted_with_its_action() -> None:
+    """A server without a file cannot tell it when all is over."""
+    notes: list[tuple[str, ...]] = []
+
+    def note(event: str, id: str, digest: str = "", tool: str = "") -> None:
+        notes.append((event, id, digest, tool))
+
+    seen = SeenSuggestions("user", Tally(), note, None)
+    seen.check_suggested({"suggestionId": "s", "action": "remember", "payload": {"text": "x", "item": "i"}})
+    seen.enter_confirm("s", 0.0)
+    assert notes == [("confirmed", "s", digest_of({"text": "x", "item": "i"}), "remember")]
 
 
 @pytest.mark.parametrize(

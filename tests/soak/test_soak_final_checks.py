@@ -14,7 +14,7 @@ from agent.soak.final_checks import (
     parse_figures,
     summarize_calls,
 )
-from agent.soak.notes import NoteFile, digest_of, read_notes
+from agent.soak.notes import REMEMBER, NoteFile, digest_of, read_notes
 from agent.soak.server_file import ActionRow, CallRow, ServerFile, read_ledger_file
 from agent.storage.database_ledger import open_database_ledger
 from agent.storage.sqlite.trust import FILE
@@ -97,6 +97,15 @@ def test_what_agrees_is_not_noted(lines: list[str], rows: dict[str, str]) -> Non
 def test_what_disagrees_is_noted(promise: str, lines: list[str], rows: dict[str, str]) -> None:
     """Under the promise that it breaks."""
     assert promise in found(lines, rows)
+
+
+@pytest.mark.parametrize("rows", [None, {"a": ActionRow("done", REMEMBER)}])
+def test_an_item_that_is_remembered_is_no_effect_that_a_webhook_misses(
+    rows: dict[str, ActionRow] | None,
+) -> None:
+    """Also of a server without a file, whose ledger cannot tell the action."""
+    told = read_notes(["confirmed a x remember", "done a"])
+    assert list(find_disagreements(told, None if rows is None else ServerFile(rows))) == []
 
 
 def test_without_a_webhook_no_effect_is_missed() -> None:
