@@ -10,7 +10,7 @@ import structlog
 
 from ..errors import ModelFailed, StorageFailed, StoryRefused
 from ..ports.remember import ReturnPath
-from ..ports.stories import SceneText, StoredScene, StoryContext
+from ..ports.stories import StoredScene, StoryContext
 from ..ports.story_store import StoryStore
 from ..ports.teller import Teller
 from ..protocol.stories import ChoicesFrame, PlotFrame, StoryChoice
@@ -72,15 +72,5 @@ class FollowUps:
 
 def _with_scene(told: ToldScene, stored: StoredScene, text: str) -> StoryContext:
     """Return the story as it is after a scene, for prompts that are about that scene."""
-    draft = told.draft
-    scene = SceneText(
-        scene=stored.scene,
-        version=stored.version,
-        seq=stored.seq,
-        branch=stored.branch,
-        directive=draft.directive,
-        text=text,
-        kind=draft.kind,
-    )
     window = tuple(each for each in told.context.window if each.seq < stored.seq)
-    return replace(told.context, tip=stored.seq, window=(*window, scene))
+    return replace(told.context, tip=stored.seq, window=(*window, told.make_scene(stored, text)))

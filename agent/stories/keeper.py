@@ -42,6 +42,18 @@ class ToldScene:
     draft: SceneDraft
     context: StoryContext
 
+    def make_scene(self, stored: StoredScene, text: str) -> SceneText:
+        """Return the scene as the branch has it now."""
+        return SceneText(
+            scene=stored.scene,
+            version=stored.version,
+            seq=stored.seq,
+            branch=stored.branch,
+            directive=self.draft.directive,
+            text=text,
+            kind=self.draft.kind,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class ToldAside:
@@ -211,17 +223,7 @@ class StoryKeeper:
 
     def _advance(self, scope: Scope, told: ToldScene, stored: StoredScene, text: str) -> None:
         """Let the reader's next message follow the stored scene, where the reader has its branch open still."""
-        draft = told.draft
-        scene = SceneText(
-            scene=stored.scene,
-            version=stored.version,
-            seq=stored.seq,
-            branch=stored.branch,
-            directive=draft.directive,
-            text=text,
-            kind=draft.kind,
-        )
-        self._branches.advance(scope, scene)
+        self._branches.advance(scope, told.make_scene(stored, text))
 
     async def _keep_aside(self, told: ToldAside, aside: Aside) -> None:
         try:
