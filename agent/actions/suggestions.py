@@ -10,7 +10,7 @@ the deeds (`_D`). `session/actions.py` has one function for each guard and each 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from ..fsm import StateTable, TableWord, TransitionRow, make_rows
+from ..fsm import StateTable, TableWord, make_rows
 from ..intents.fields import TOO_LARGE, explain_mismatch
 from ..ports.action import Payload
 from ..ports.brain import Proposal, Question
@@ -83,7 +83,6 @@ class SuggestionDeed(TableWord):
     DECLINE_ITEM = "decline_item"
 
 
-SuggestionRow: TypeAlias = TransitionRow[SuggestionState, SuggestionStep, SuggestionGuard, SuggestionDeed]
 SuggestionTable: TypeAlias = StateTable[SuggestionState, SuggestionStep, SuggestionGuard, SuggestionDeed]
 
 _S, _T, _G, _D = SuggestionState, SuggestionStep, SuggestionGuard, SuggestionDeed

@@ -9,7 +9,6 @@ from weakref import ref
 import pytest
 
 from agent.actions import suggestions
-from agent.actions.suggestions import SuggestionRow
 from agent.fsm import TransitionRow
 from agent.session import states
 from agent.session.actions import SUGGESTIONS_REMEMBERED, make_suggestion_engine
@@ -62,14 +61,14 @@ def test_every_guard_of_the_session_is_needed(row: SessionRow) -> None:
 
 
 @pytest.mark.parametrize("row", sample(suggestions.TABLE.rows, 12), ids=named)
-def test_every_row_of_a_suggestion_is_needed(row: SuggestionRow) -> None:
+def test_every_row_of_a_suggestion_is_needed(row: TransitionRow[Any, Any, Any, Any]) -> None:
     """Without any one row of a suggestion's table a promise is broken."""
     broken = make_suggestion_engine(without_row(suggestions.TABLE, row))
     assert some_scenario_fails(lambda **more: Driver(suggestion_engine=broken, **more))
 
 
 @pytest.mark.parametrize("row", [row for row in suggestions.TABLE.rows if row.guard], ids=named)
-def test_every_guard_of_a_suggestion_is_needed(row: SuggestionRow) -> None:
+def test_every_guard_of_a_suggestion_is_needed(row: TransitionRow[Any, Any, Any, Any]) -> None:
     """Without any one guard of a suggestion's table a promise is broken."""
     broken = make_suggestion_engine(without_guard(suggestions.TABLE, row))
     assert some_scenario_fails(lambda **more: Driver(suggestion_engine=broken, **more))

@@ -18,13 +18,14 @@ from agent.storage.rows import ClaimRequest, OutcomeRequest, newest_rows
 from agent.storage.sqlite.database_file import DatabaseFile
 from agent.storage.sqlite.owners import FOLDER as OWNERS
 from agent.storage.sqlite.owners import LedgerOwner, is_dead_owner
-from agent.storage.sqlite.trust import FILE, LOG, Trust, Untrusted
+from agent.storage.sqlite.trust import FILE, Trust, Untrusted
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from tests.examples import sample
 from tests.storage.opened import file_of
 
 NOW = Noon().now_ms()
+LOG = f"{FILE}-wal"
 
 
 def ledger(folder: Path, told: list[str]) -> AbstractAsyncContextManager[DatabaseLedger]:

@@ -22,7 +22,6 @@ from contextlib import closing
 from pathlib import Path
 
 FILE = "ledger.sqlite"
-LOG = f"{FILE}-wal"
 _ENDS = ("", "-wal", "-shm")  # of the names of a database's files
 _GONE = "its files are gone, or others stand in their place: put them back, or restart the server"
 _SPOILED = "it is damaged ({}): restart the server with a backup in its place, or with another folder"
