@@ -1,13 +1,16 @@
 """The effects that the core asks for. `Session` performs them in order, at once, without waiting for any."""
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 import msgspec
 
+from ..lang import Lang
 from ..ports.action import Call, Outcome
 from ..ports.brain import Question, VerifiedText
 from ..ports.conversation import Scope
 from ..ports.remember import FinishedAnswer
+from ..ports.wire import SpeechText
 from ..protocol.inbound import RateAnswer
 from ..protocol.stories import AnyConsult, AnyOutbound
 from .cited_sources import SourceMark
@@ -59,6 +62,13 @@ class SpeakText(msgspec.Struct, frozen=True, kw_only=True):
     end: int
     last: bool
     marks: tuple[SourceMark, ...] = ()
+
+    def make_speech(self, message: str, lang: Lang, played: Callable[[int], None]) -> SpeechText:
+        """Return the text as it is said aloud on a wire with voice; see `SpeechText`."""
+        offset = self.end - len(self.verified.text)
+        return SpeechText(
+            message=message, text=self.verified, offset=offset, last=self.last, lang=lang, played=played
+        )
 
 
 class StopSpeech(msgspec.Struct, frozen=True, gc=False):

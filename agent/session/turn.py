@@ -28,7 +28,7 @@ from ..ports.brain import (
     VerifiedPart,
 )
 from ..ports.tracing import TURN_SPAN, Span
-from ..ports.wire import SpeechText, Wire
+from ..ports.wire import Wire
 from ..protocol.codec import encode
 from ..protocol.outbound import Stream
 from ..protocol.payload import is_valid_payload
@@ -187,16 +187,8 @@ class LiveTurn:
             self._resume()
         speaker = self._wire.speaker
         if speaker is not None:
-            speaker.speak_text(
-                SpeechText(
-                    message=self.question.id,
-                    text=speak.verified,
-                    offset=speak.end - len(speak.verified.text),
-                    last=speak.last,
-                    lang=self._choose_lang(),
-                    played=self._report_played,
-                )
-            )
+            lang = self._choose_lang()
+            speaker.speak_text(speak.make_speech(self.question.id, lang, self._report_played))
 
     def watch_state(self, due: float) -> None:
         """Post `StateLasted` at `due`, in place of an earlier call, unless the turn has ended by then."""
