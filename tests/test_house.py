@@ -280,7 +280,6 @@ LONG_MODULES = {
     "answering/brain.py",
     "answering/deciding_brain.py",
     "lang/page.py",
-    "protocol/outbound.py",
     "protocol/routes.py",
     "retrieval/ranking.py",
     "server/websocket.py",

@@ -19,17 +19,16 @@ from wsproto.utilities import ProtocolError
 from ..errors import AgentError, CannotConnect, find_cause
 from ..ports.feedback import Verdict
 from ..protocol.asyncapi import CLOSE_CODES
+from ..protocol.consult_frames import FeedbackStored, ThreadFrame
 from ..protocol.outbound import (
     ActionClosed,
     ActionExecuted,
     ActionSuggestion,
     Error,
-    FeedbackStored,
     Outbound,
     Response,
     Stream,
     StreamEnd,
-    ThreadFrame,
     Welcome,
 )
 from ..protocol.url import parse_server_url

@@ -21,6 +21,22 @@ from ..ports.pages import Window
 from ..ports.recall import Excerpt, RecallQuery
 from ..ports.remember import MEMORY_FILES, MemoryAccess
 from ..ports.thread_history import UserThreads
+from ..protocol.consult_frames import (
+    FrameChange,
+    FrameExcerpt,
+    FrameItem,
+    FrameMessage,
+    ItemSource,
+    MemoryChanged,
+    MemoryFrame,
+    MessagesFrame,
+    RecallFrame,
+    ReplacedItem,
+    ThreadChanged,
+    ThreadDeleted,
+    ThreadFrame,
+    ThreadsFrame,
+)
 from ..protocol.inbound import (
     Consult,
     MemoryDecide,
@@ -34,24 +50,7 @@ from ..protocol.inbound import (
     ThreadMessages,
     ThreadRename,
 )
-from ..protocol.outbound import (
-    Error,
-    FrameChange,
-    FrameExcerpt,
-    FrameItem,
-    FrameMessage,
-    ItemSource,
-    MemoryChanged,
-    MemoryFrame,
-    MessagesFrame,
-    Outbound,
-    RecallFrame,
-    ReplacedItem,
-    ThreadChanged,
-    ThreadDeleted,
-    ThreadFrame,
-    ThreadsFrame,
-)
+from ..protocol.outbound import Error, Outbound
 from ..protocol.records import from_record
 from ..protocol.thread_frames import make_message, make_thread
 from ..text.language import detect_language

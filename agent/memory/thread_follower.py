@@ -19,7 +19,7 @@ from ..ports.consult import ExchangeUpdate, ThreadListener, ThreadUpdate
 from ..ports.conversation import Exchange, Scope
 from ..ports.remember import MEMORY_FILES
 from ..ports.thread_history import ThreadChange, ThreadHistory, ThreadMark, ThreadMessage, ThreadOwner
-from ..protocol.outbound import ExchangeFrame, FrameMessage, FrameThread, ThreadChanged, ThreadDeleted
+from ..protocol.consult_frames import ExchangeFrame, FrameMessage, FrameThread, ThreadChanged, ThreadDeleted
 from ..protocol.thread_frames import make_message, make_thread
 
 FOLLOW_EVERY = 0.5  # seconds between two looks for changes of other processes, while a session follows

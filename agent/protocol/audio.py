@@ -8,7 +8,8 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from .inbound import Inbound
-from .outbound import Outbound, OutboundFrame
+from .outbound import Outbound
+from .outbound_frame import OutboundFrame
 
 VOICE_SUBPROTOCOL = "agent.voice.v1"
 SHORTEST_FRAME, LONGEST_FRAME = 640, 3200  # bytes of a client's binary frame: 20 and 100 ms

@@ -36,7 +36,8 @@ from msgspec import UNSET, UnsetType
 from ..ports.brain import Blocked, Confidence, Proposal
 from ..ports.model import Usage
 from ..ports.tools import Risk
-from .outbound import Citation, Response
+from .outbound import Response
+from .outbound_frame import Citation
 
 NO_USAGE = Usage()
 _encode = msgspec.json.Encoder().encode

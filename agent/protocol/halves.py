@@ -11,7 +11,8 @@ from ..config import MAX_ID, MAX_TEXT
 from ..lang import Lang
 from .audio import Heard, Listen, Played, Speech, SpeechEnd
 from .inbound import Cancel
-from .outbound import Error, OutboundFrame
+from .outbound import Error
+from .outbound_frame import OutboundFrame
 
 
 class Say(msgspec.Struct, frozen=True, tag="say", tag_field="type", kw_only=True):

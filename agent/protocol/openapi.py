@@ -19,7 +19,7 @@ from ..config import IDEMPOTENCY_KEY, MAX_ID
 from . import http as h
 from .completion_answers import AskAnswer, ErrorAnswer
 from .mcp import RpcAnswer
-from .outbound import Citation
+from .outbound_frame import Citation
 from .paths import DESCRIBED
 from .problems import FAULTS, KIND, Problem, make_problem
 from .route import Route, Shape

@@ -1,7 +1,7 @@
 """Copies a record of the ports into a shape of the wire or of the HTTP API, field by field, by name; pure.
 
-A memory item, a call or a thread is one record in `agent.ports`. Its shapes in `outbound.py` and `views.py` show the
-same fields under the same names, and only the differences are written down where a shape is filled.
+A memory item, a call or a thread is one record in `agent.ports`. Its shapes in `consult_frames.py` and `views.py` show
+the same fields under the same names, and only the differences are written down where a shape is filled.
 """
 
 from datetime import UTC, datetime, timedelta

@@ -47,7 +47,7 @@ from .completions import (
     decode_request,
     read_question,
 )
-from .outbound import Citation
+from .outbound_frame import Citation
 
 _STORED = "Send instructions and the whole conversation with each request: nothing is stored here."
 _WAIT = "Leave out background: an answer is made while its client waits for it."

@@ -7,7 +7,8 @@ import msgspec
 from ..config import MAX_ID, MAX_TEXT
 from ..lang import Lang
 from .inbound import Cancel, Consult, Inbound, Message
-from .outbound import Error, Outbound, OutboundFrame, ProgressFrame, Response, Stream, StreamEnd, Welcome
+from .outbound import Error, Outbound, ProgressFrame, Response, Stream, StreamEnd, Welcome
+from .outbound_frame import OutboundFrame
 
 _Label: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID)]
 

@@ -4,7 +4,8 @@ import msgspec
 
 from ..ports.feedback import Feedback
 from ..ports.thread_history import ThreadMessage, ThreadSummary
-from .outbound import AnswerDetails, FrameMessage, FrameRating, FrameThread, Response
+from .consult_frames import AnswerDetails, FrameMessage, FrameRating, FrameThread
+from .outbound import Response
 from .records import from_record
 
 # UTF-8 bytes of details that are stored: each message fits into an answer of the server.

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from ..grounding.citations import Span, source_of
 from ..ports.brain import VerifiedText
 from ..ports.search import Snippet
-from ..protocol.outbound import Citation
+from ..protocol.outbound_frame import Citation
 
 SourceMark: TypeAlias = tuple[int, tuple[int, ...]]
 """A place in a text, in code points, and the numbers of the sources that hold the part which ends there."""

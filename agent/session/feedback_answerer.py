@@ -16,8 +16,9 @@ from ..ports.clock import Clock
 from ..ports.conversation import Scope
 from ..ports.feedback import FeedbackAccess, RatedAnswer, Rating
 from ..ports.remember import MEMORY_FILES, MemoryAccess
+from ..protocol.consult_frames import FeedbackStored
 from ..protocol.inbound import RateAnswer
-from ..protocol.outbound import Error, FeedbackStored, Outbound, Response
+from ..protocol.outbound import Error, Outbound, Response
 from ..protocol.thread_frames import make_message
 from .events import ConsultAnswered
 from .sent_answers import SentAnswer

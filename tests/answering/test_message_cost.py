@@ -21,7 +21,8 @@ from agent.ports.brain import Blocked
 from agent.ports.search import Hit, Passage, Snippet
 from agent.protocol.codec import decode, encode
 from agent.protocol.inbound import Message
-from agent.protocol.outbound import Citation, Response
+from agent.protocol.outbound import Response
+from agent.protocol.outbound_frame import Citation
 from agent.retrieval.load import load_documents
 from agent.retrieval.search import KnowledgeBase
 from agent.retrieval.sections import CONTEXT_CHARACTERS

@@ -22,7 +22,7 @@ from agent.ports.thread_history import (
     ThreadOwner,
     ThreadSummary,
 )
-from agent.protocol.outbound import FrameMessage, ThreadChanged, ThreadDeleted
+from agent.protocol.consult_frames import FrameMessage, ThreadChanged, ThreadDeleted
 from agent.session.events import Event, ThreadErased
 from agent.session.registry import Registry
 from agent.testing.fake_memory import FakeMemory

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agent.config import MAX_ID, MAX_NESTING, MAX_TEXT
 from agent.errors import BadFrame
 from agent.ports.brain import Blocked
-from agent.protocol import inbound, outbound
+from agent.protocol import inbound, outbound, outbound_frame
 from agent.protocol.codec import decode, encode
 from tests.examples import examples
 
@@ -405,7 +405,7 @@ OUT = [
     (
         outbound.Response(
             text="t",
-            citations=(outbound.Citation(file="kb/a.md", snippet="s", lines=(1, 2)),),
+            citations=(outbound_frame.Citation(file="kb/a.md", snippet="s", lines=(1, 2)),),
             id="1",
             confidence="high",
         ),
@@ -420,7 +420,7 @@ OUT = [
     (
         outbound.Response(
             text="t",
-            citations=(outbound.Citation(file="kb/a.md", snippet="s", lines=(1, 1), heading="A › B"),),
+            citations=(outbound_frame.Citation(file="kb/a.md", snippet="s", lines=(1, 1), heading="A › B"),),
             id="1",
             confidence="high",
         ),

@@ -23,7 +23,8 @@ from agent.protocol.completion_answers import (
     encode_models,
 )
 from agent.protocol.completions import HttpQuestion, ToolReport, ToolUse, decode_ask, decode_chat
-from agent.protocol.outbound import Citation, Response
+from agent.protocol.outbound import Response
+from agent.protocol.outbound_frame import Citation
 
 SECRET = "sentinel31337"
 TOOLS = [{"type": "function", "function": {"name": "look_up"}}]

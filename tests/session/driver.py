@@ -18,7 +18,7 @@ from agent.ports.brain import (
 )
 from agent.ports.conversation import Exchange, Scope
 from agent.ports.search import Snippet
-from agent.protocol import inbound, outbound
+from agent.protocol import consult_frames, inbound, outbound
 from agent.protocol.stories import AnyOutbound
 from agent.session.actions import SuggestionEngine
 from agent.session.core import Core, SessionEngine
@@ -88,9 +88,9 @@ def short(frame: AnyOutbound) -> tuple[Any, ...]:
             return ("closed", frame.suggestion_id, frame.reason)
         case outbound.Error():
             return ("error", frame.code, frame.id or frame.suggestion_id)
-        case outbound.ThreadFrame():
+        case consult_frames.ThreadFrame():
             return ("thread", frame.thread)
-        case outbound.RecallFrame() | outbound.MemoryFrame() | outbound.MemoryChanged():
+        case consult_frames.RecallFrame() | consult_frames.MemoryFrame() | consult_frames.MemoryChanged():
             return (type(frame).__struct_config__.tag, frame.id)
     raise AssertionError(f"the core sends no {type(frame).__name__}")
 
@@ -258,12 +258,12 @@ class Driver:
         self, id: str = "q", frame: outbound.Outbound | None = None, scope: Scope | None = None
     ) -> Any:
         """What is remembered answers."""
-        return self.post(ConsultAnswered(frame or outbound.MemoryFrame((), id=id), self.now, scope))
+        return self.post(ConsultAnswered(frame or consult_frames.MemoryFrame((), id=id), self.now, scope))
 
     def replied_to(self, scope: Scope) -> None:
         """The client opens another thread."""
         self.consult(frame=inbound.OpenThread(scope.thread))
-        self.replied(frame=outbound.ThreadFrame(scope.thread), scope=scope)
+        self.replied(frame=consult_frames.ThreadFrame(scope.thread), scope=scope)
 
     def kept(self) -> list[tuple[str, str, bool]]:
         """The exchanges that the last event had remembered: message, answer, and whether it is a refusal."""

@@ -8,8 +8,8 @@ from agent.config import BAD_FRAMES, CONFIRM_SECONDS, PAYLOAD_BYTES
 from agent.intents.fields import FILLED_CHARACTERS
 from agent.ports.brain import Proposal, Redraft, VerifiedPart
 from agent.ports.conversation import NO_SCOPE, Scope
+from agent.protocol.consult_frames import ThreadFrame
 from agent.protocol.inbound import OpenThread, Recall
-from agent.protocol.outbound import ThreadFrame
 from agent.session.consult_queue import CONSULTS_WAITING, RECALLS_PER_SECOND
 from agent.session.effects import BeginTurn, DeclineItem, RecordExchange, RecordFact, RunAction
 from agent.session.settings import LIVE_SUGGESTIONS, PROGRESS_AFTER, QUEUED_MESSAGES

@@ -17,7 +17,8 @@ from agent.ports.conversation import Scope
 from agent.ports.feedback import FeedbackAccess
 from agent.ports.remember import MemoryAccess
 from agent.protocol.inbound import RateAnswer
-from agent.protocol.outbound import Citation, Response
+from agent.protocol.outbound import Response
+from agent.protocol.outbound_frame import Citation
 from agent.session.consult_queue import CONSULTS_WAITING, RATINGS_AT_ONCE
 from agent.session.events import MemoryErased
 from agent.session.feedback_answerer import FEEDBACK_TIMEOUT, FeedbackAnswerer

@@ -41,7 +41,7 @@ from agent.ports.brain import (
 )
 from agent.ports.conversation import Scope
 from agent.ports.search import Snippet
-from agent.protocol import inbound, outbound
+from agent.protocol import consult_frames, inbound
 from agent.protocol.codec import encode
 from agent.session.core import Core
 from agent.session.effects import (
@@ -269,7 +269,7 @@ class SessionMachine(RuleBasedStateMachine):
     def replied(self, moves: bool) -> None:
         """The oldest is answered; the session may be another thread's from then on."""
         id = self.model.consults[0]
-        frame = outbound.ThreadFrame("elsewhere", id)
+        frame = consult_frames.ThreadFrame("elsewhere", id)
         scope = Scope("p", "elsewhere") if moves else None
         self.step(
             ConsultAnswered(frame, self.now, scope), f"reply {id}", lambda: self.model.replied(wire(frame))

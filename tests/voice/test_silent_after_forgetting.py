@@ -12,7 +12,7 @@ from agent.ports.consult import ExchangeUpdate, ThreadUpdate
 from agent.ports.conversation import Scope
 from agent.ports.memory import Remark, StoredTurn
 from agent.ports.search import Snippet
-from agent.protocol.outbound import ExchangeFrame, ThreadDeleted
+from agent.protocol.consult_frames import ExchangeFrame, ThreadDeleted
 from agent.session.events import ThreadErased
 from agent.session.forgotten_exchanges import Conversations
 from agent.voice.mouth import LONGEST_PAUSE
