@@ -16,7 +16,7 @@ import structlog
 
 from agent.numeric import THREADS
 
-from . import both, deadline, examples
+from . import both, deadline, examples, share
 from .deadline import (
     pytest_runtest_call,
     pytest_runtest_setup,
@@ -48,9 +48,10 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let a run choose a deadline, and how many examples are drawn."""
+    """Let a run choose a deadline, how many examples are drawn, and how many of the cases it runs."""
     deadline.add_option(parser)
     examples.add_option(parser)
+    share.add_option(parser)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -58,11 +59,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return examples.leave_out_proofs(collection_path, config)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Decide which tests belong to this run, before pytest leaves out those of other markers."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Decide which tests belong to this run: of those that pytest leaves after a look at the markers, a share."""
     examples.mark_properties(config, items)
     both.leave_out_lengths(config, items)
+    yield
+    share.leave_out_cases(config, items)
 
 
 def pytest_collection_finish() -> None:
