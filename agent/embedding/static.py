@@ -13,7 +13,7 @@ one space, and characters that look like a special token (`<s>`) are text.
 
 from array import array
 from collections.abc import Callable, Hashable, Sequence
-from itertools import pairwise
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -72,8 +72,7 @@ class Static:
         self.name = "static:" + digest({"weights": weights, "tokenizer": spelling}, given_up)
         self._tokens_of = _WordTokens(self._splitter)
         self._compared = KeptRows(EMBED_TEXTS_KEPT, self.dimension)
-        # The words that were held last, their number then, and their tokens.
-        self._packed: tuple[Sequence[str], int, bytes] = ((), 0, b"")
+        self._held = _HeldTokens(())
 
     def encode(
         self, texts: Sequence[str], role: TextRole = "passage", given_up: Callable[[], bool] = lambda: False
@@ -112,46 +111,55 @@ class Static:
         return min(1.0, float(row @ row) / _LONG**2)
 
     def hold_words(self, words: Sequence[str]) -> HeldWords:
-        """Return `words` ready to compare with; more than `_FEW` are held as tokens, since vectors would be large."""
+        """Return `words` ready to compare with; more than `_FEW` are held as tokens, since vectors would be large.
+
+        Words that the last call held at the beginning of the same list are not split again.
+        """
         if len(words) <= _FEW:
             return WordRows(self.embed_words(words))
-        tokens_of = self._tokens_of
-        tokens = [tokens_of[each] if each else b"" for each in map(readable, words)]
+        known = self._held if self._held.words is words else _HeldTokens(words)
+        new = words[len(known.counts) :]
+        tokens = [self._tokens_of[each] if each else b"" for each in map(readable, new)]
         self._tokens_of = _WordTokens(self._splitter)  # those of a large knowledge base take 20 MB
-        self._packed = words, len(words), _pack_tokens(tokens)
-        return _TokenizedWords(self._table, tokens)
+        counts = np.fromiter(map(len, tokens), np.intp, len(tokens)) // _TOKEN.itemsize
+        self._held = _HeldTokens(
+            words,
+            np.concatenate((known.counts, counts.astype(_COUNT))),
+            np.concatenate((known.tokens, np.frombuffer(b"".join(tokens), _TOKEN))),
+        )
+        return TokenizedWords(self._table, self._held.counts, self._held.tokens)
 
     def pack_words(self, words: Sequence[str]) -> bytes:
         """Return the tokens of `words` for `adopt_words`; b"" unless the last call of `hold_words` held this list."""
-        held, count, content = self._packed
-        return content if held is words and count == len(words) else b""
+        held = self._held
+        if held.words is not words or len(held.counts) != len(words):
+            return b""
+        return held.counts.tobytes() + held.tokens.tobytes()
 
     def adopt_words(self, words: Sequence[str], content: bytes) -> None:
         """Take over the tokens that `pack_words` returned: splitting words is the largest cost of `hold_words`."""
-        if not content or len(words) > EMBED_WORDS_KEPT:
-            return
         size = len(words) * _COUNT.itemsize
-        tokens = content[size:]
-        if len(content) < size or len(tokens) % _TOKEN.itemsize:
+        if not content or len(content) < size or (len(content) - size) % _TOKEN.itemsize:
             return
-        counts = np.frombuffer(content[:size], _COUNT)
-        if int(counts.sum()) * _TOKEN.itemsize != len(tokens):
-            return
-        if tokens and np.frombuffer(tokens, _TOKEN).max() >= len(self._table):
-            return
-        ends = (np.cumsum(counts, dtype=np.intp) * _TOKEN.itemsize).tolist()
-        of_words = [tokens[start:end] for start, end in pairwise([0, *ends])]
-        self._tokens_of.update(zip(map(readable, words), of_words, strict=True))
+        counts, tokens = np.frombuffer(content[:size], _COUNT), np.frombuffer(content[size:], _TOKEN)
+        if counts.sum(dtype=np.intp) == len(tokens) and tokens.max(initial=0) < len(self._table):
+            self._held = _HeldTokens(words, counts, tokens)
 
     def _find_tokens(self, words: Sequence[str]) -> npt.NDArray[np.uint32]:
         """Return the tokens of some words, one word after the other."""
         return np.frombuffer(b"".join(map(self._tokens_of.__getitem__, words)), np.uint32)
 
 
-def _pack_tokens(tokens: Sequence[bytes]) -> bytes:
-    """Return how many tokens each word has, and then all tokens."""
-    counts = np.fromiter(map(len, tokens), np.intp, len(tokens)) // _TOKEN.itemsize
-    return counts.astype(_COUNT).tobytes() + b"".join(tokens)
+@dataclass(frozen=True, slots=True)
+class _HeldTokens:
+    """The tokens of the first words of a list that only grows.
+
+    `counts`: how many tokens each of these words has. `tokens`: all of them, one word after the other.
+    """
+
+    words: Sequence[str]
+    counts: npt.NDArray[np.uint16] = field(default_factory=lambda: np.empty(0, np.uint16))
+    tokens: npt.NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, np.uint32))
 
 
 class _WordTokens(dict[str, bytes]):
@@ -171,40 +179,56 @@ class _WordTokens(dict[str, bytes]):
         return tokens
 
 
-class _TokenizedWords:
+class TokenizedWords:
     """Words held as their tokens, a twentieth of their vectors (implements `agent.ports.embed.HeldWords`).
 
     The cosine of a word's vector with another is the sum of the products of its tokens' vectors, over its length. Only
     the tokens of these words are multiplied, a third of the table, which fits a processor's cache. The words are
     ordered by their number of tokens, so that the first tokens of all words are added at once, then the second ones.
+
+    `table`: the vectors of all tokens. `counts`: how many tokens each word has. `tokens`: those of all words, one word
+    after the other.
     """
 
-    def __init__(self, table: Vectors, words: Sequence[bytes]) -> None:
-        self._words = len(words)
-        counts = np.fromiter(map(len, words), np.intp, len(words)) // np.dtype(np.uint32).itemsize
-        self._order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
-        counts = counts[self._order]
-        all_tokens = b"".join([words[at] for at in self._order])
-        used, tokens = np.unique(np.frombuffer(all_tokens, np.uint32), return_inverse=True)
-        self._table = table.take(used, 0)
-        starts = np.cumsum(counts) - counts
+    def __init__(
+        self, table: Vectors, counts: npt.NDArray[np.uint16], tokens: npt.NDArray[np.uint32]
+    ) -> None:
+        self._words = len(counts)
+        is_used = np.zeros(len(table), np.bool_)
+        is_used[tokens] = True
+        self._table = table[is_used]
+        places = (np.cumsum(is_used) - 1).take(tokens)  # of each token in the smaller table
+        sizes = counts.astype(np.intp)
+        starts = np.cumsum(sizes) - sizes
+        self._order = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]
+        sizes, starts = sizes.take(self._order), starts.take(self._order)
         self._layers = [
-            tokens[starts[: np.count_nonzero(counts > at)] + at]
-            for at in range(min(_LAYERS, counts.max(initial=0)))
+            places.take(starts[: np.count_nonzero(sizes > at)] + at)
+            for at in range(min(_LAYERS, sizes.max(initial=0)))
         ]
-        self._rest = tokens[np.arange(len(tokens)) - np.repeat(starts, counts) >= _LAYERS]
-        counts_of_rest = counts[counts > _LAYERS] - _LAYERS
-        self._rest_starts = np.cumsum(counts_of_rest) - counts_of_rest
-        self._per_length = np.zeros(len(counts), np.float32)
-        ends = np.append(starts, len(tokens))
-        for at in range(0, len(starts), _TOGETHER):
-            first, last = ends[at], ends[min(at + _TOGETHER, len(starts))]
-            rows = np.add.reduceat(
-                self._table.take(tokens[first:last], 0), starts[at : at + _TOGETHER] - first, 0
-            )
-            lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-            per_length = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-            self._per_length[at : at + _TOGETHER] = per_length
+        rests = [
+            places[start + _LAYERS : start + size]
+            for start, size in zip(starts[sizes > _LAYERS], sizes[sizes > _LAYERS], strict=True)
+        ]
+        self._rest = np.concatenate(rests) if rests else np.empty(0, np.intp)
+        self._rest_starts = np.cumsum([0, *map(len, rests)])[:-1]
+        lengths = [
+            self._measure(places, starts[at : at + _TOGETHER], sizes[at : at + _TOGETHER])
+            for at in range(0, len(starts), _TOGETHER)
+        ]
+        all_lengths = np.concatenate(lengths) if lengths else np.empty(0, np.float32)
+        self._per_length = np.divide(1, all_lengths, out=np.zeros_like(all_lengths), where=all_lengths > 0)
+
+    def _measure(
+        self, places: npt.NDArray[np.intp], starts: npt.NDArray[np.intp], sizes: npt.NDArray[np.intp]
+    ) -> Vectors:
+        """Return the lengths of words' vectors. `starts`: of each word in `places`. `sizes`: its tokens, falling."""
+        rows = self._table.take(places.take(starts), 0)
+        for at in range(1, sizes[0]):
+            longer = starts[: np.count_nonzero(sizes > at)]
+            rows[: len(longer)] += self._table.take(places.take(longer + at), 0)
+        lengths: Vectors = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        return lengths
 
     def cosines(self, row: Vectors) -> Vectors:
         """Return the cosine of each word with `row`."""

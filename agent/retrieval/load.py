@@ -175,6 +175,9 @@ def _system_message(error: OSError) -> str:
 
 
 def cite_path(folder: Path, path: str) -> str:
-    """Return the citation of a file in `folder`; bytes of its name that are not UTF-8 become replacement marks."""
-    below = "kb/" + os.path.relpath(path, folder).replace(os.sep, "/")
+    """Return the citation of a file in `folder`; bytes of its name that are not UTF-8 become replacement marks.
+
+    `path`: begins with `folder`, as `find_files` gives it; making it relative to `folder` took longer than reading it.
+    """
+    below = "kb/" + path[len(os.path.join(folder, "")) :].replace(os.sep, "/")
     return below.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

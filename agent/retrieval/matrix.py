@@ -5,6 +5,7 @@ The vector of a file is the mean of the vectors of its sections.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,9 @@ class SectionMatrix:
         matrix = self._matrix = np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
         self._file = np.asarray(files, dtype=np.int64)
         means = np.zeros((int(self._file.max(initial=-1)) + 1, matrix.shape[1]), dtype=np.float32)
-        np.add.at(means, self._file, matrix)
+        ends = np.flatnonzero(np.diff(self._file, append=-1)) + 1  # of the runs of sections of one file
+        for start, end in pairwise([0, *ends.tolist()]):
+            means[self._file[start]] += np.add.reduce(matrix[start:end])
         self._means = means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-9)
 
     @property

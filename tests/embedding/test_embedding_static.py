@@ -116,8 +116,8 @@ def test_many_words_are_held_as_tokens_and_compared_alike(
     few = static.hold_words(words)
     monkeypatch.setattr("agent.embedding.static._FEW", 2 * len(words))
     many = static.hold_words(words * 3)
-    assert isinstance(many, module._TokenizedWords)
-    assert not isinstance(few, module._TokenizedWords)
+    assert isinstance(many, module.TokenizedWords)
+    assert not isinstance(few, module.TokenizedWords)
     assert len(many._table) < 50  # tokens of these words alone
     for row in (*rows, static.embed_words(["price"])[0]):
         assert few.cosines(row) == pytest.approx(rows @ row)
@@ -135,16 +135,43 @@ def test_words_that_were_held_are_not_split_again(static: Static, monkeypatch: p
     row = static.embed_words(["price"])[0]
     large = np.uint32(len(static._table)).tobytes()
     for wrong in (b"", content[:-1], content[1:], content[:-4] + large, content + b"1234", b"1"):
-        monkeypatch.setattr(static, "_tokens_of", module._WordTokens(static._splitter))
+        static.hold_words([*words])
         static.adopt_words(words, wrong)
-        assert not static._tokens_of
+        assert static.pack_words(words) == b""
     static.adopt_words(words, content)
+    assert static.pack_words(words) == content
     with monkeypatch.context() as patch:
         patch.setattr(static._splitter, "_split", None)
         again = static.hold_words(words)
     assert np.array_equal(again.cosines(row), held.cosines(row))
     words.append("more")
     assert static.pack_words(words) == b""
+
+
+def test_words_that_are_added_to_a_held_list_are_split_alone(
+    static: Static, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An edited page of a large knowledge base costs its new words, and the list is held as if it were new."""
+    monkeypatch.setattr("agent.embedding.static._FEW", 3)
+    words = ["zebra", "", "fjällräv", "unbelievably"]
+    static.hold_words(words)
+    words += ["quagga", "zebra", ""]
+    asked: list[str] = []
+    split = static._splitter.split
+
+    def split_and_note(word: str) -> list[int]:
+        asked.append(word)
+        return split(word)
+
+    monkeypatch.setattr(static._splitter, "split", split_and_note)
+    grown = static.hold_words(words)
+    content = static.pack_words(words)
+    assert asked == ["quagga", "zebra"]
+    whole = static.hold_words([*words])
+    row = static.embed_words(["price"])[0]
+    assert np.array_equal(grown.cosines(row), whole.cosines(row))
+    static.adopt_words(words, content)
+    assert static.pack_words(words) == content
 
 
 def test_only_so_many_words_are_remembered(static: Static, monkeypatch: pytest.MonkeyPatch) -> None:
