@@ -1,14 +1,15 @@
 """Handlers of the page's routes: chat page, sources, guide, probes, metrics, descriptions of the wire.
 
-All answers come from memory, prepared before the server starts or held by the index: no thread, no file. Only metrics
-and readiness may take time: with several workers each request collects those of all. The page's files carry an ETag of
-their content, so that a browser that asks again gets 304 and no body.
+All answers come from memory, prepared before the server starts or held by the index: no thread, no file. A file of the
+page is compressed when it is first asked for. Only metrics and readiness may take time: with several workers each
+request collects those of all. The page's files carry an ETag of their content, so that a browser that asks again gets
+304 and no body.
 """
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from gzip import compress
 from html import escape
 from importlib.resources import files
@@ -159,8 +160,12 @@ class _Asset:
     def __init__(self, kind: str, content: bytes) -> None:
         self._kind = kind
         self._plain = content, make_tag(content)
-        packed = compress(content, mtime=0)
-        self._packed = packed, make_tag(packed)
+
+    @cached_property
+    def _packed(self) -> tuple[bytes, str]:
+        """The compressed file and its ETag, made when a browser first asks for it: all together delay the start."""
+        packed = compress(self._plain[0], mtime=0)
+        return packed, make_tag(packed)
 
     def answer(self, head: Head) -> Answer:
         """Return the file, or 304 when the request names its ETag; compressed for a browser that accepts gzip."""
