@@ -82,8 +82,12 @@ def one_of(column: str, words: Sequence[str]) -> sa.CheckConstraint:
 
 
 def where(condition: str) -> dict[str, Any]:
-    """Return the options that restrict an index to the rows for which `condition` holds."""
-    return {"sqlite_where": sa.text(condition), "postgresql_where": sa.text(condition)}
+    """Return the options that restrict an index to the rows for which `condition` holds.
+
+    `postgres.declarations` reads the condition from here: an option of PostgreSQL's own would load its drivers at every
+    start.
+    """
+    return {"sqlite_where": sa.text(condition)}
 
 
 def moves_of(metadata: sa.MetaData) -> sa.Table:

@@ -51,8 +51,13 @@ def _write_table(table: sa.Table) -> list[str]:
         made.append(f"CREATE INDEX {table.name}_{PLACE} ON {table.name} ({PLACE}, number)")
     if table.name in OF_WORDS:
         made.append(f"ALTER TABLE {table.name} SET ({_VACUUMED})")
-    made += [str(CreateIndex(each).compile(dialect=_DIALECT)) for each in sorted(table.indexes, key=_name)]
+    made += [_write_index(each) for each in sorted(table.indexes, key=_name)]
     return [_rephrase(statement) for statement in made]
+
+
+def _write_index(index: sa.Index) -> str:
+    index.dialect_options["postgresql"]["where"] = index.dialect_options["sqlite"]["where"]
+    return str(CreateIndex(index).compile(dialect=_DIALECT))
 
 
 def _name(index: sa.Index) -> str:
