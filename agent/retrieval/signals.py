@@ -9,7 +9,7 @@ statements of the best sections are read, and most of those hold no word of the 
 kept in the form in which they are looked up (`SectionWords`): most questions look at the sections that others did.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter, mul
 from typing import NamedTuple
@@ -165,7 +165,7 @@ class IndexedQuestion:
 
     __slots__ = (
         *("_by_all", "_by_own", "_covered", "_index", "_kinds", "_likes", "_of_marks", "_signals", "_stands"),
-        *("_stood_for", "_weights", "meant", "parsed", "unknown"),
+        *("_stood_for", "_uncovered", "_weights", "meant", "parsed", "unknown"),
     )
 
     def __init__(self, parsed: ParsedQuestion, index: KnowledgeIndex, by: SignalWeights = WITHOUT) -> None:
@@ -181,8 +181,9 @@ class IndexedQuestion:
         weights = [lexicon.word_weight(word, by.general) for word in parsed.words]
         total = sum(weights) or 1.0
         self._weights = [weight / total for weight in weights]
+        self._uncovered = (0.0,) * len(weights)
         self._stands = self._words_stood_for()
-        self._stood_for = frozenset(self._stands)
+        self._stood_for = set(self._stands)  # not frozen: `&` with a dict's keys is quicker
         self.unknown = self.meant = 0.0
         for word, like, weight in zip(parsed.words, self._likes, self._weights, strict=True):
             if next(iter(like.values()), 0.0) < _KNOWN:
@@ -217,12 +218,11 @@ class IndexedQuestion:
 
     def _score_words(self, words: SectionWords) -> SectionSignals:
         """Return the signals of a section's statements, from its words."""
-        weights, of_marks, by_all = self._weights, self._of_marks, self._by_all
+        weights, of_marks, by_all, by_own = self._weights, self._of_marks, self._by_all, self._by_own
         alike, of_statement = words.alike, words.of_statement
-        above = [0.0] * len(weights)
-        self._add_coverage(words.headings, above)
-        overs = [self._add_coverage(lead, above.copy()) if lead else above for lead in words.leads]
-        by_leads = [sum(map(mul, weights, over)) for over in overs]
+        above = self._cover_words(words.headings, self._uncovered)
+        overs = [self._cover_words(lead, above) if lead else above for lead in words.leads]
+        by_leads = [sum(map(mul, weights, over)) if any(over) else 0.0 for over in overs]
         best = max(by_leads)
         of_alike = [by_all * by_leads[lead] + of_marks[marks] for lead, marks in alike]
         scores = list(map(of_alike.__getitem__, of_statement))
@@ -236,7 +236,7 @@ class IndexedQuestion:
                     more += weights[at] * (sure - over[at])
             every = by_leads[lead] + more
             covered[place] = own, every
-            scores[place] = self._by_own * own + by_all * every + of_marks[marks]
+            scores[place] = by_own * own + by_all * every + of_marks[marks]
             if every > best:
                 best = every
         return SectionSignals(words, self._kinds, by_leads, covered, best, scores)
@@ -249,20 +249,23 @@ class IndexedQuestion:
         """
         held: dict[int, Sequence[tuple[int, float]]] = {}
         stands = self._stands
-        for word in self._stood_for.intersection(places):
+        for word in places.keys() & self._stood_for:  # looks up those of the smaller one
             stood_for = stands[word]
             for place in places[word]:
                 held[place] = _join_surest(held[place], stood_for) if place in held else stood_for
         return held
 
-    def _add_coverage(self, words: Collection[int], into: list[float]) -> list[float]:
-        """Raise `into`, by place in the question, to how surely `words` stand for each of its words; return it."""
-        stands = self._stands
-        for word in self._stood_for.intersection(words):
+    def _cover_words(self, words: frozenset[int], above: Sequence[float]) -> Sequence[float]:
+        """Return how surely `words` stand for each word of the question, by its place, or as `above` where surer."""
+        known = self._stood_for & words
+        if not known:  # true of most headings and leading lines
+            return above
+        stands, covered = self._stands, list(above)
+        for word in known:
             for place, sure in stands[word]:
-                if sure > into[place]:
-                    into[place] = sure
-        return into
+                if sure > covered[place]:
+                    covered[place] = sure
+        return covered
 
     def _words_stood_for(self) -> dict[int, list[tuple[int, float]]]:
         """Return, by known word, the words of the question that it stands for: their places, and how surely."""
@@ -280,6 +283,13 @@ class IndexedQuestion:
 def _join_surest(
     one: Sequence[tuple[int, float]], other: Sequence[tuple[int, float]]
 ) -> Sequence[tuple[int, float]]:
-    """Return the words of a question that either stands for, by place in order, each with the surer of both."""
+    """Return the words of a question that either stands for, by place in order, each with the surer of both.
+
+    Both are in the order of their places.
+    """
+    if one[-1][0] < other[0][0]:
+        return [*one, *other]
+    if other[-1][0] < one[0][0]:
+        return [*other, *one]
     surest = dict(sorted([*one, *other], key=itemgetter(1)))  # the last of two with one place counts
     return sorted(surest.items())
