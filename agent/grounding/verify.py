@@ -118,21 +118,31 @@ def verify_in_steps(
     binding: Binding = "off",
 ) -> Steps[Verdict]:
     """Return the verdict as `verify` does, and yield the number of characters of each snippet after reading it."""
-    above: dict[Snippet, list[tuple[str, ...]]] = {}
-    for hit in hits:
-        above.setdefault(hit.snippet, []).append(hit.passage.headings)
-    verdict, places = yield from _check_answer(
-        draft, list(above), fill=None, binding=binding, headings=[first for first, *_ in above.values()]
-    )
+    distinct = _leave_out_repeated(hits)
+    headings = [hit.passage.headings for hit in distinct] if binding == "strict" else ()
+    snippets = [hit.snippet for hit in distinct]
+    verdict, places = yield from _check_answer(draft, snippets, fill=None, binding=binding, headings=headings)
     if verdict.refused:
         return verdict
     sure = confidence
     if sure is None:
-        named = {line for each in verdict.citations for headings in above[each] for line in headings}
+        texts, cited = {each.text for each in verdict.citations}, verdict.citations
+        above = [hit.passage.headings for hit in hits if hit.snippet.text in texts and hit.snippet in cited]
+        named = frozenset[str]().union(*above)
         best = max([hit.score for hit in hits], default=0.0)
         sure = confidence_of(verdict.said, verdict.citations, max(best, 0.0), named)
     text = VerifiedText(text=verdict.said, citations=verdict.citations, confidence=sure, places=places)
     return Verdict(verdict.said, verdict.citations, verdict.checks, (), text)
+
+
+def _leave_out_repeated(hits: Sequence[Hit]) -> Sequence[Hit]:
+    """Return the first hit of each snippet. Where no two have one text, as in most turns, no snippet is hashed."""
+    if len({hit.snippet.text for hit in hits}) == len(hits):
+        return hits
+    first: dict[Snippet, Hit] = {}
+    for hit in hits:
+        first.setdefault(hit.snippet, hit)
+    return list(first.values())
 
 
 def check_numbers(
