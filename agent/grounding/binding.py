@@ -35,7 +35,7 @@ Binding = Literal["off", "strict"]
 STEM: Final = 4
 """Letters in which two words must agree."""
 CACHED_SNIPPETS: Final = 16_384
-"""Size of the caches of names and rows, in texts."""
+"""Size of the caches of names, rows and small letters, in texts."""
 
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _RULE: Final = re.compile(r"[ \t:|]*+-[ \t:|-]*")
@@ -55,6 +55,20 @@ def _stem_of(word: str) -> str:
 def names_of(text: str) -> frozenset[str]:
     """Return the stems of a text's content words."""
     return frozenset([stem for word in _WORD.findall(text) if (stem := _stem_of(word))])
+
+
+@lru_cache(maxsize=CACHED_SNIPPETS)
+def fold_case(text: str) -> str:
+    """Return `text` in small letters: each stem of its names, folded too, is a part of the result.
+
+    How a capital sigma becomes small depends on the letters around it; so both its small forms are folded into one.
+    """
+    return fold_sigma(text.lower())
+
+
+def fold_sigma(lower: str) -> str:
+    """Return text in small letters with the small sigma that ends a word as any other."""
+    return lower.replace("ς", "σ")
 
 
 def sentences_of(text: str) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias, TypeVar
 from agent.ports.search import Snippet
 from agent.text.sentences import find_line_sentences
 
-from .binding import names_of
+from .binding import fold_case, fold_sigma, names_of
 
 FILL: Final = 3
 """Citations below which the best hits are added."""
@@ -79,18 +79,35 @@ def find_uses(said: str, snippets: Sequence[Snippet]) -> SnippetUses:
             quoted[index] = (at, _find_sentence_end(said, end))
             rest = f"{rest[:at]}{_QUOTED * len(text)}{rest[end:]}"
     rest = rest.replace(_QUOTED, "\n")
-    names: list[frozenset[str]] = []
+    texts: list[str] = []
     every: list[tuple[Span, dict[int, int]]] = []
     for start, end in find_line_sentences(rest):
         wanted = frozenset() if rest[end - 1] == ":" else names_of(rest[start:end])
         if not wanted:
             continue
-        names = names or [names_of(snippet.text) for snippet in snippets]
-        least = SAYS * len(wanted)
-        fits = {index: size for index, its in enumerate(names) if (size := len(wanted & its)) >= least}
+        texts = texts or [fold_case(snippet.text) for snippet in snippets]
+        fits = _count_shared_names(wanted, snippets, texts)
         if fits:
             every.append(((start, end), fits))
     return SnippetUses(quoted, every)
+
+
+def _count_shared_names(
+    wanted: frozenset[str], snippets: Sequence[Snippet], texts: Sequence[str]
+) -> dict[int, int]:
+    """Return how many of the stems `wanted` each snippet says, by index, of those that say at least `SAYS` of them.
+
+    `texts`: those of the snippets in small letters (`fold_case`). A text that holds fewer of the stems, even within its
+    words, has fewer of them as names; so the words of most snippets, which are beside the sentence, are never read.
+    """
+    least = SAYS * len(wanted)
+    stems = [fold_sigma(stem) for stem in wanted]
+    return {
+        index: size
+        for index, text in enumerate(texts)
+        if sum([stem in text for stem in stems]) >= least
+        and (size := len(wanted & names_of(snippets[index].text))) >= least
+    }
 
 
 Result = TypeVar("Result")

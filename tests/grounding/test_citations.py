@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.grounding.binding import names_of
 from agent.grounding.citations import EXACT, SAYS, Span, Steps, choose_citations, choose_places, find_uses
 from agent.grounding.verify import verify
 from agent.ports.search import Hit, Passage, Snippet
@@ -98,6 +99,16 @@ def test_each_sentence_uses_the_snippet_that_says_most_of_it() -> None:
     assert find_used("The keypad has batteries and a siren.", FOUND) == (1,)
     assert find_used("Returns are free. The keypad has batteries and a siren.", FOUND) == (2, 1)
     assert find_used("- Returns: free\n- Siren: keypad", FOUND) == (2, 1)
+
+
+@pytest.mark.parametrize("text", ["KEYPAD", "Straße", "İSTANBUL", "ΚΩΣ.Α", "ΚΩΣ’Α"])
+def test_a_sentence_uses_a_snippet_that_says_it_in_other_letters(text: str) -> None:
+    """Also where a capital letter becomes small by its neighbours: of a sigma, in the whole text or in its word."""
+    word = text.split(".")[0].split("’")[0]
+    for said in (word, word.lower(), word.upper()):
+        shares = not names_of(said).isdisjoint(names_of(text))
+        assert find_used(said, snippets(text)) == ((0,) if shares else ())
+    assert find_used(word, snippets(text)) == (0,)
 
 
 def test_among_equals_what_is_cited_already_is_used_then_the_best_hit() -> None:
