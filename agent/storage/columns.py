@@ -27,9 +27,13 @@ class Json(TypeDecorator[Any]):
         return None if value is None else json.loads(value)
 
 
+# made once: `json.dumps` makes an encoder at each call that has options
+_ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+
+
 def encode_json(value: Any) -> str:
     """Encode the value of a column of type `Json`; raises `ValueError` or `TypeError` when JSON cannot hold it."""
-    return json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def numbered_table(

@@ -159,8 +159,7 @@ class Committer:
         """
         with self._committing:
             while not self.is_closing:
-                with trio.move_on_at(min(self._upkeep_at, self._try_again if self._trouble else inf)):
-                    await self._wanted.wait()
+                await self._wait_until_wanted()
                 self._wanted = trio.Event()
                 while await self._do_batch() and (self._waiting or not self._trouble):
                     pass
@@ -171,6 +170,15 @@ class Committer:
             await self._run_sync(self.backend.close)
             self._closed = True
         self.stall.stop()
+
+    async def _wait_until_wanted(self) -> None:
+        """Wait for a request, or until it is time for the upkeep or for another try."""
+        until = min(self._upkeep_at, self._try_again if self._trouble else inf)
+        if until == inf:  # the usual case: a deadline costs as much as a statement
+            await self._wanted.wait()
+            return
+        with trio.move_on_at(until):
+            await self._wanted.wait()
 
     def _refuse_reads(self) -> None:
         """Fail the reads that wait while the disk stalls."""

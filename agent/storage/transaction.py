@@ -9,7 +9,8 @@ import sqlalchemy as sa
 
 @dataclass(slots=True, kw_only=True)
 class Transaction:
-    """A write transaction of many requests, each in a savepoint of its own.
+    """A write transaction of many requests, of which each succeeds or fails alone. A request may be run twice: where
+    another one fails, the whole batch is undone and run again.
 
     `owner` is the id of this process in the rows that it makes. `dead` returns whether another owner has certainly
     ended. `claimed` lists the ids of rows that the ledger got; they are read back before any caller is answered. A

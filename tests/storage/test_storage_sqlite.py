@@ -16,7 +16,7 @@ import trio
 from sqlalchemy.exc import OperationalError
 from trio.testing import MockClock
 
-from agent.errors import AgentError, StorageFailed, UsageError
+from agent.errors import AgentError, Conflict, StorageFailed, UsageError
 from agent.ports.calls import CallTransition
 from agent.ports.ledger import ClaimStatus
 from agent.ports.projects import HOUSE
@@ -27,14 +27,16 @@ from agent.storage.ledger import LEDGER
 from agent.storage.memories.memory_contents import MEMORY
 from agent.storage.memory_ledger import MemoryLedger
 from agent.storage.open import open_ledger, user_data_folder
-from agent.storage.rows import LOST
+from agent.storage.rows import LOST, ClaimRequest, newest_rows
 from agent.storage.schema import SCHEMA
 from agent.storage.settings import TOMBSTONE_SECONDS, StorageSettings
 from agent.storage.sqlite import database_file
-from agent.storage.sqlite.connection import write_transaction
+from agent.storage.sqlite.connection import driver_of, write_transaction
+from agent.storage.sqlite.database_file import DatabaseFile
 from agent.storage.sqlite.owners import FOLDER as OWNERS
 from agent.storage.sqlite.trust import FILE
 from agent.storage.stores import open_stores
+from agent.storage.transaction import FunctionRequest, Transaction
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from tests.storage.opened import file_of
@@ -459,3 +461,41 @@ async def test_a_claim_that_was_not_won_does_not_end_anothers(
         ]
         call = await first.store.calls.call(HOUSE, "c1")
         assert (call.status, call.result) == (outcome, {"n": "c1"})
+
+
+def _claim(id: str, refused: bool = False) -> FunctionRequest[bool]:
+    """A request that claims `id`, and is refused after that if `refused`."""
+
+    def write(transaction: Transaction) -> bool:
+        won = ClaimRequest(suggestion_id=id, action="send_sms", at=NOW).write(transaction)
+        if refused:
+            raise Conflict("closed")
+        return won
+
+    return FunctionRequest(write)
+
+
+def test_a_refused_request_leaves_nothing_and_others_of_its_batch_are_written(tmp_path: Path) -> None:
+    """Alone in its batch, and among others. A batch without a refusal has no savepoints."""
+    file = DatabaseFile(tmp_path, Noon())
+    file.open()
+    assert file._connection is not None
+    ran: list[str] = []
+    driver_of(file._connection).set_trace_callback(ran.append)
+    batches = {
+        ("a",): [_claim("a")],
+        (): [_claim("b", refused=True)],
+        ("c", "d"): [_claim("c"), _claim("d")],
+        ("e", "g"): [_claim("e"), _claim("f", refused=True), _claim("g")],
+    }
+    for won, batch in batches.items():
+        ran.clear()
+        report = file.commit(batch)
+        assert report.trouble == ""
+        assert [*report.refused] == [
+            place for place in range(len(batch)) if report.answers[place] is not True
+        ]
+        assert ("SAVEPOINT request" in ran) == (len(won) < len(batch) > 1)
+    kept = file.read(lambda connection: newest_rows(connection, 99))
+    assert [row.suggestion_id for row in reversed(kept)] == ["a", "c", "d", "e", "g"]
+    file.close()

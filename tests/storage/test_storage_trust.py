@@ -209,6 +209,7 @@ def test_a_claim_that_cannot_be_read_back_is_not_won(tmp_path: Path) -> None:
     trust.read_back(["a"])
     with pytest.raises(Untrusted, match="read back"):
         trust.read_back(["a", "b"])
+    trust.close()
     file.close()
 
 

@@ -1,7 +1,6 @@
 """Turns as rows: an exchange is inserted whole and once, and turns are read in their order."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -130,4 +129,13 @@ def _insert_remark(
         threads.keep_details(connection, number, remark.details)
     for ref in remark.cites:
         _CITE.rows(connection, turn=number, ref=ref)
-    return StoredTurn(number, of, replace(remark, text=text, cites=(), details=""))
+    kept = Remark(
+        message=remark.message,
+        role=remark.role,
+        text=text,
+        at=remark.at,
+        speaker=remark.speaker,
+        blocked=remark.blocked,
+        sitting=remark.sitting,
+    )
+    return StoredTurn(number, of, kept)

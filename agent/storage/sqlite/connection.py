@@ -18,11 +18,13 @@ from sqlalchemy.pool import StaticPool
 @contextmanager
 def write_transaction(connection: sa.Connection) -> Iterator[None]:
     """Run the block in a write transaction: commit at its end, or roll back on any exception."""
-    roll_back(connection)  # a rollback that failed may have left a transaction open
-    execute_raw(connection, "BEGIN IMMEDIATE")
+    driver = driver_of(connection)
+    if driver.in_transaction:  # after a rollback that failed
+        driver.execute("ROLLBACK")
+    driver.execute("BEGIN IMMEDIATE")
     try:
         yield
-        execute_raw(connection, "COMMIT")
+        driver.execute("COMMIT")
     except BaseException:
         with suppress(SQLAlchemyError, sqlite3.Error):
             roll_back(connection)
@@ -32,15 +34,16 @@ def write_transaction(connection: sa.Connection) -> Iterator[None]:
 @contextmanager
 def savepoint(connection: sa.Connection) -> Iterator[None]:
     """Run the block in a savepoint, which is undone alone when the block raises."""
-    execute_raw(connection, "SAVEPOINT request")
+    driver = driver_of(connection)
+    driver.execute("SAVEPOINT request")
     try:
         yield
     except BaseException:
         with suppress(SQLAlchemyError, sqlite3.Error):  # where the fault has ended the whole transaction
-            execute_raw(connection, "ROLLBACK TO request")
-            execute_raw(connection, "RELEASE request")
+            driver.execute("ROLLBACK TO request")
+            driver.execute("RELEASE request")
         raise
-    execute_raw(connection, "RELEASE request")
+    driver.execute("RELEASE request")
 
 
 def roll_back(connection: sa.Connection) -> None:

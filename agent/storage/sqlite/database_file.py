@@ -1,10 +1,11 @@
 """One SQLite file: opening it, reading, writing a batch, closing it. All functions block; one thread uses it at a time.
 
 The file is in WAL mode and every commit is synced, so a claim is on disk before its effect begins. A batch is one
-transaction for any number of requests, so a slow sync is paid once. Each request has a savepoint in it: a request that
-is refused (its call has moved on), or that is itself at fault (JSON cannot hold its result), fails alone, and the
-others are written. A full disk or a locked or damaged database fails the whole batch, and nothing is claimed. The files
-themselves are checked before and after (`trust.py`): a claim that went to files that cannot be trusted is not won.
+transaction for any number of requests, so a slow sync is paid once. A request that is refused (its call has moved on),
+or that is itself at fault (JSON cannot hold its result), fails alone, and the others are written: then the batch is run
+again, with a savepoint for each request. A full disk or a locked or damaged database fails the whole batch, and nothing
+is claimed. The files themselves are checked before and after (`trust.py`): a claim that went to files that cannot be
+trusted is not won.
 
 WAL and the owners' locks (`owners.py`) need a local disk: the folder must not be on a network share.
 """
@@ -13,7 +14,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from errno import ENOTDIR
 from math import inf
 from pathlib import Path
@@ -218,6 +219,9 @@ class DatabaseFile:
         connection, self._connection = self._connection, None
         engine, self._engine = self._engine, None
         owner, self._owner = self._owner, None
+        trust, self._trust = self._trust, None
+        if trust is not None:
+            trust.close()
         if connection is not None:
             connection.close()
         if engine is not None:
@@ -237,6 +241,22 @@ class DatabaseFile:
 
     def _write(self, requests: Sequence[WriteRequest], report: BatchReport) -> list[str]:
         """Write the requests that can be written; return the ids that the ledger claimed."""
+        try:
+            return self._try_batch(requests, report, guarded=False)
+        except _RequestFailed:
+            if len(requests) == 1:
+                return []
+        report.refused.clear()
+        report.faults.clear()
+        report.erasing.clear()
+        return self._try_batch(requests, report, guarded=True)
+
+    def _try_batch(self, requests: Sequence[WriteRequest], report: BatchReport, guarded: bool) -> list[str]:
+        """Run a batch in one transaction; return the ids that the ledger claimed.
+
+        `guarded` gives each request a savepoint. Without, the first request that fails raises `_RequestFailed`, and
+        nothing is written.
+        """
         assert self._connection is not None, "the database is not open"
         place: LedgerOwner | None = None
         pruned, owned = self._pruned, self._contents.owned
@@ -249,7 +269,7 @@ class DatabaseFile:
                 transaction = Transaction(
                     connection=self._connection, owner=owner.id if owner else "", dead=self._is_dead
                 )
-                _write_each(transaction, requests, report, self.progress)
+                _write_each(transaction, requests, report, self.progress, guarded)
                 if not requests:  # the same number: a newer process may have upgraded the file meanwhile
                     stamp_version(self._connection, read_version(self._connection))
                 ends = [request.at for request in requests if isinstance(request, OutcomeRequest)]
@@ -292,15 +312,24 @@ class DatabaseFile:
         return why
 
 
+class _RequestFailed(Exception):
+    """A request of a batch without savepoints has failed, so that its transaction is rolled back."""
+
+
 def _write_each(
-    transaction: Transaction, requests: Sequence[WriteRequest], report: BatchReport, progress: Progress
+    transaction: Transaction,
+    requests: Sequence[WriteRequest],
+    report: BatchReport,
+    progress: Progress,
+    guarded: bool,
 ) -> None:
     for place, request in enumerate(requests):
         progress.steps += 1
         claimed = len(transaction.claimed)
+        report.answers[place] = None
         transaction.noted.clear()
         try:
-            with savepoint(transaction.connection):
+            with savepoint(transaction.connection) if guarded else nullcontext():
                 report.answers[place] = request.write(transaction)
         except AgentError as error:
             report.refused[place] = strip_traceback(error)
@@ -315,6 +344,8 @@ def _write_each(
             continue
         transaction.erases = False
         del transaction.claimed[claimed:]
+        if not guarded:
+            raise _RequestFailed
 
 
 def _make_folder(data: Path) -> None:

@@ -13,6 +13,7 @@ are never used while the server runs: the kept outcomes belong to rows of the lo
 rows is part of a start. So that asks for a restart.
 
 The code never opens the database file itself: closing it would drop the locks that SQLite holds on it in this process.
+It keeps the log open, on which SQLite holds no lock, so that its beginning is one read.
 """
 
 import os
@@ -46,8 +47,13 @@ class Trust:
         self._paths = [f"{self._file}{end}" for end in _ENDS]
         self._patience = patience
         self._opened = self._identity()
+        self._log = os.open(self._paths[1], os.O_RDONLY | os.O_CLOEXEC)
         self._header = b""  # of the log, as it was last found whole
         self._spoiled = ""
+
+    def close(self) -> None:
+        """Let go of the log; nothing can be checked afterwards."""
+        os.close(self._log)
 
     def check(self) -> None:
         """Raise `Untrusted` when a file is missing or replaced, or the log has lost its beginning."""
@@ -84,8 +90,7 @@ class Trust:
 
     def _log_is_whole(self) -> bool:
         """Return whether the log begins as it did when it was found whole, or with another valid header."""
-        with open(self._paths[1], "rb", buffering=0) as file:
-            header = file.read(_HEADER)
+        header = os.pread(self._log, _HEADER, 0)
         if header != self._header:
             if not _is_whole_log(header):
                 return False
@@ -93,8 +98,11 @@ class Trust:
         return True
 
     def _identity(self) -> list[tuple[int, int]]:
-        found = [os.stat(path) for path in self._paths]
-        return [(file.st_dev, file.st_ino) for file in found]
+        return [_identify(os.stat(path)) for path in self._paths]
+
+
+def _identify(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
 
 
 def connect_afresh(path: Path, patience: float, any_thread: bool = False) -> sqlite3.Connection:
