@@ -11,7 +11,7 @@ a file's name may hold any character, are compared without them; those of the AP
 that each has one spelling.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
@@ -188,17 +188,37 @@ class PathMatch:
         return ", ".join(sorted({*self.routes, *(["HEAD"] if "GET" in self.routes else [])}))
 
 
+def _first_part(path: str) -> str:
+    return path.split("/", 2)[1]
+
+
+def _group_routes(keyed: Iterable[tuple[str, Route]]) -> dict[str, tuple[Route, ...]]:
+    groups: dict[str, tuple[Route, ...]] = {}
+    for key, route in keyed:
+        groups[key] = (*groups.get(key, ()), route)
+    return groups
+
+
 _OPENAI = b"/v1"
 _EXACT: dict[str, Route] = {route.path: route for route in (*PAGE, *QUESTIONS) if "{" not in route.path}
 _PARTED = tuple(route for route in (*PAGE, *QUESTIONS) if "{" in route.path)
+_API_EXACT = {
+    path: PathMatch("problem", {route.method: route for route in routes})
+    for path, routes in _group_routes((each.path, each) for each in ROUTES if "{" not in each.path).items()
+}
+# by the first part of the path
+_API_PARTED = _group_routes((_first_part(route.path), route) for route in ROUTES if "{" in route.path)
 
 
 def match_path(path: bytes) -> PathMatch:
     """Return the match of a path, which is ASCII and without its query; it has no routes for an unknown path."""
     sent = path.decode("ascii", "replace")
     if is_api_path(path):
-        matches = [(route, match) for route in ROUTES if (match := route.pattern.fullmatch(sent)) is not None]
-        matches = [(route, match) for route, match in matches if route.path == sent] or matches
+        exact = _API_EXACT.get(sent)
+        if exact is not None:
+            return exact
+        parted = _API_PARTED.get(_first_part(sent), ())
+        matches = [(route, match) for route in parted if (match := route.pattern.fullmatch(sent)) is not None]
         names = matches[0][1].groupdict() if matches else {}
         return PathMatch("problem", {route.method: route for route, _ in matches}, names)
     found = _match_shapes(sent, "openai", "rpc")

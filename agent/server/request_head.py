@@ -136,7 +136,7 @@ class Head:
 
     def values(self, name: bytes) -> tuple[bytes, ...]:
         """Return every value of the header `name` (lower case), in order."""
-        return tuple(value for key, value in self.headers if key == name)
+        return tuple([value for key, value in self.headers if key == name])
 
 
 async def receive(stream: trio.abc.ReceiveStream) -> bytes:
