@@ -138,7 +138,8 @@ def rank_sections(
     limits = _Most(most, statements)
     subject = parse_question(question, lang)
     candidates = _find_candidates(subject.words, index, lang, nearness)
-    indexed_question = IndexedQuestion(subject, index, nearness.weights)
+    names = find_names(question) if nearness.weights.look_names else frozenset[str]()
+    indexed_question = IndexedQuestion(subject, index, nearness.weights, names)
     if floor is None:
         return (
             _rank_candidates(candidates.first, candidates, indexed_question, index, nearness, limits)
@@ -238,7 +239,8 @@ def _rank_candidates(
     answering = best_sections[:ANSWERING]
     statements = _rank_statements(answering, nearness, max(most.statements, COMPARED))
     best, top = answering[0][1], statements[0]
-    first = next(signals for _, number, signals in answering if number == top.section).of_statement(top.place)
+    of_top = next(signals for _, number, signals in answering if number == top.section)
+    first = of_top.of_statement(top.place)
     logit = (
         weights.sure_bias
         + weights.sure_all * first.all
@@ -250,24 +252,32 @@ def _rank_candidates(
         * (candidates.grams.scores.get(best, 0.0) / candidates.grams.most if candidates.grams.most else 0.0)
         + weights.sure_words * len(question.parsed.words) / 10
     )
+    missing = question.measure_missing_names(of_top.words, top.place) if weights.look_names else 0.0
     return Ranking(
         [number for _, number, _ in best_sections],
         statements,
-        _revise_confidence(logit, statements, weights),
+        _revise_confidence(logit, statements, weights, missing),
     )
 
 
-def _revise_confidence(logit: float, statements: Sequence[RankedStatement], weights: SignalWeights) -> float:
+def _revise_confidence(
+    logit: float, statements: Sequence[RankedStatement], weights: SignalWeights, missing: float
+) -> float:
     """Return the confidence, 0..1, that the first statements answer, from the first look and from the statements.
 
-    `logit`: the confidence of the first look, before the logistic function. A statement that answers has a high score,
-    since it holds the question's words and kind of thing, and a high share, since few other statements are as likely.
+    `logit`: the confidence of the first look, before the logistic function. `missing`: the share of the question that
+    is names which the best statement does not hold. A statement that answers has a high score, since it holds the
+    question's words and kind of thing, and a high share, since few other statements are as likely.
     """
     first_sure = 1 / (1 + exp(-logit))
     best = statements[0].score
     share = 1 / sum([exp(each.score - best) for each in statements[:COMPARED]])
     second_logit = (
-        weights.look_bias + weights.look_sure * logit + weights.look_best * best + weights.look_share * share
+        weights.look_bias
+        + weights.look_sure * logit
+        + weights.look_best * best
+        + weights.look_share * share
+        + weights.look_names * missing
     )
     sure = 1 / (1 + exp(-second_logit))
     return sure if first_sure >= weights.first_floor else min(first_sure, sure)
@@ -363,17 +373,22 @@ def _rank_statements(
     scores: list[float] = []
     statements: list[tuple[Passage, int]] = []
     numbers: list[int] = []
+    lengths: list[float] = []
     for score, number, signals in answering:
         of_section = weights.single_section * (-score - best)
         scores += [of_section + each for each in signals.scores]
         statements += signals.words.statements
         numbers += [number] * len(signals.scores)
+        if weights.single_length:
+            lengths += signals.words.lengths
     ranked = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)[:most]
     if weights.single_near:
         compared = ranked[:COMPARED]
         cosines = nearness.compare(list(map(statements.__getitem__, compared)))
         for at, cosine in zip(compared, cosines, strict=True):
             scores[at] += weights.single_near * cosine
+            if weights.single_length:
+                scores[at] += weights.single_length * lengths[at]
         compared.sort(key=scores.__getitem__, reverse=True)
         least = scores[compared[-1]]
         for at in ranked[COMPARED:]:

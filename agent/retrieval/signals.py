@@ -9,8 +9,9 @@ statements of the best sections are read, and most of those hold no word of the 
 kept in the form in which they are looked up (`SectionWords`): most questions look at the sections that others did.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
+from math import log1p
 from operator import itemgetter, mul
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from .sections import PASSAGE_SNIPPETS
 from .terms import ASKS, CODE, HOLDS, LEADS
 
 _KNOWN = 0.7  # likeness from which a word of the question counts as known here
+_HELD = 0.5  # likeness from which a statement holds a name of the question
 _LEADS_BIT = LEADS.bit_length() - 1
 _MARKED = [  # the values of leads, asks and code, by the marks from LEADS on
     tuple([1.0 if marks << _LEADS_BIT & mark else 0.0 for mark in (LEADS, ASKS, CODE)]) for marks in range(8)
@@ -78,7 +80,8 @@ class SectionWords(NamedTuple):
     `statements`: each statement, as its section and its place there. `headings`: the words above it. `leads`: those of
     each leading line. `alike`: the different pairs of a leading line, by its place in `leads`, and marks.
     `of_statement`: for each statement, the place of its pair in `alike`.
-    `places`: the statements that hold a word, by word.
+    `places`: the statements that hold a word, by word. `lengths`: of each statement, the logarithm of 1 and the number
+    of its different content words.
     """
 
     statements: list[tuple[Passage, int]]
@@ -87,6 +90,7 @@ class SectionWords(NamedTuple):
     alike: list[tuple[int, int]]
     of_statement: bytes
     places: dict[int, tuple[int, ...]]
+    lengths: list[float]
 
 
 @lru_cache(maxsize=_SECTIONS_KEPT)
@@ -100,11 +104,13 @@ def _words_of(section: IndexedSection) -> SectionWords:
         of_statement.append(alike.setdefault(key, len(alike)))
     by_id = {id(lead): lead for lead in section.leads}
     places: dict[int, tuple[int, ...]] = {}
+    lengths: list[float] = []
     own, start = section.own, 0
     for place, end in enumerate(section.ends):
         alone = _ALONE[place]  # a tuple that most words share
         for word in own[start:end]:
             places[word] = (*places[word], place) if word in places else alone
+        lengths.append(log1p(end - start))
         start = end
     statements = [(section.passage, place) for place in range(len(section.marks))]
     return SectionWords(
@@ -114,6 +120,7 @@ def _words_of(section: IndexedSection) -> SectionWords:
         list(alike),
         bytes(of_statement),
         places,
+        lengths,
     )
 
 
@@ -159,21 +166,28 @@ class IndexedQuestion:
     """A question against one index: its words, the words they may stand for, and the weight of each.
 
     `unknown`: the share of its words, by weight, that no word here stands for. `meant`: the share that the operator's
-    synonyms explain. `by`: the weights of signals. Coverages and signals of sections are kept, since a question may be
-    ranked twice: in its own language, and in all.
+    synonyms explain. `by`: the weights of signals. `names`: its folded names and numbers. Coverages and signals of
+    sections are kept, since a question may be ranked twice: in its own language, and in all.
     """
 
     __slots__ = (
-        *("_by_all", "_by_own", "_covered", "_index", "_kinds", "_likes", "_of_marks", "_signals", "_stands"),
-        *("_stood_for", "_uncovered", "_weights", "meant", "parsed", "unknown"),
+        *("_by_all", "_by_own", "_covered", "_index", "_kinds", "_likes", "_names", "_of_marks", "_signals"),
+        *("_stands", "_stood_for", "_uncovered", "_weights", "meant", "parsed", "unknown"),
     )
 
-    def __init__(self, parsed: ParsedQuestion, index: KnowledgeIndex, by: SignalWeights = WITHOUT) -> None:
+    def __init__(
+        self,
+        parsed: ParsedQuestion,
+        index: KnowledgeIndex,
+        by: SignalWeights = WITHOUT,
+        names: Set[str] = frozenset(),
+    ) -> None:
         lexicon = index.lexicon
         self.parsed = parsed
         self._by_all, self._by_own = by.single_all, by.single_own
         self._of_marks = _weigh_marks(by, parsed.kind)
         self._index = index
+        self._names = names
         self._kinds = _KINDS[parsed.kind]
         self._covered: dict[int, float] = {}
         self._signals: dict[IndexedSection, SectionSignals] = {}
@@ -208,6 +222,21 @@ class IndexedQuestion:
     def kind_score(self, section: IndexedSection) -> float:
         """Return the best kind signal of the statements of a section."""
         return self._kinds[_join_marks(section.marks)]
+
+    def measure_missing_names(self, words: SectionWords, place: int) -> float:
+        """Return the share of the question, by weight, that is names which a statement does not stand for.
+
+        The headings and the leading line of the statement count as its words. `words`: of its section.
+        """
+        names = [at for at, word in enumerate(self.parsed.words) if word in self._names]
+        if not names:
+            return 0.0
+        lead, _ = words.alike[words.of_statement[place]]
+        own = frozenset([word for word, at in words.places.items() if place in at])
+        sure: Sequence[float] = self._uncovered
+        for held in (words.headings, words.leads[lead], own):
+            sure = self._cover_words(held, sure)
+        return sum([self._weights[at] for at in names if sure[at] < _HELD])
 
     def score_section(self, section: IndexedSection) -> SectionSignals:
         """Return the signals of a section's statements."""

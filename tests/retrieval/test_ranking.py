@@ -114,6 +114,38 @@ def test_a_statement_among_many_as_likely_is_less_sure() -> None:
     assert sure.sure > unsure.sure
 
 
+def test_of_two_statements_as_near_the_shorter_is_first() -> None:
+    """Only where statements are compared by their vectors: a long statement holds more words without saying more."""
+    index = KnowledgeIndex(
+        sections(
+            "# Zebra\n\n- A zebra eats grass, as okapi, tapir, bongo and kudu do.\n- A zebra eats grass.\n"
+        )
+    )
+    nearness = replace(NO_NEARNESS, weights=WITH_WORDS, compare=lambda statements: [0.5] * len(statements))
+    ranked = rank_sections("zebra grass", index, "en", nearness)
+    assert ranked is not None
+    assert [each.place for each in ranked.statements] == [1, 0]
+    longest = replace(nearness, weights=WITH_WORDS._replace(single_length=0.0))
+    either = rank_sections("zebra grass", index, "en", longest)
+    assert either is not None
+    assert either.statements[0].score == either.statements[1].score
+
+
+def test_a_name_that_the_best_statement_does_not_hold_makes_it_less_sure() -> None:
+    """The second look: a missing name tells more than a missing word that is none."""
+    index = KnowledgeIndex(sections("# Zebra\n\n- A zebra eats grass.\n- The keeper sleeps.\n- It rains.\n"))
+    looked = WITH_WORDS._replace(first_floor=0.0)
+    nearness = replace(NO_NEARNESS, weights=looked, compare=lambda statements: [0.5] * len(statements))
+    word, name, held = [
+        rank_sections(f"what grass has the {said} eaten", index, "en", nearness)
+        for said in ("okapi zebra", "Okapi zebra", "okapi Zebra")
+    ]
+    assert word is not None
+    assert name is not None
+    assert held is not None
+    assert name.sure < word.sure == held.sure
+
+
 def by_reading(question: IndexedQuestion, index: KnowledgeIndex, number: int) -> float:
     """Return the coverage of a section by reading all of its words, one for one."""
     section = index.sections[number]

@@ -233,3 +233,23 @@ def test_coverage_is_that_of_the_surest_words(question: str) -> None:
                 + WITH_WORDS.single_code * found.code
             )
         assert signals.best == max(signals.of_statement(place).all for place in range(len(section.marks)))
+
+
+def test_a_name_is_missing_where_neither_the_statement_nor_what_is_above_holds_it(
+    index: KnowledgeIndex,
+) -> None:
+    """By its share of the question's weight; a word that is no name is never missing."""
+    section = index.sections[0]
+    assert section is not None
+    parsed = parse_question("zebra metres okapi", "en")
+
+    def missing(names: set[str], place: int) -> float:
+        question = IndexedQuestion(parsed, index, WITH_WORDS, names)
+        return question.measure_missing_names(question.score_section(section).words, place)
+
+    said = [snippet.plain_text for snippet in section.passage.snippets]
+    sized = said.index("of 3 metres")
+    assert missing(set(), 0) == 0
+    assert missing({"zebra", "metres"}, sized) == 0
+    assert missing({"zebra"}, 0) == 0
+    assert 0 < missing({"metres"}, 0) < missing({"metres", "okapi"}, 0) < 1
