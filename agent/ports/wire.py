@@ -27,6 +27,10 @@ class DeltaQueue(Protocol):
         """Queue a delta of `turn`, a whole frame; return False, with nothing queued, when that is not the open turn."""
         ...
 
+    def send_delta(self, turn: int, data: bytes) -> bool:
+        """Put a delta and flush; return what `put_delta` returns."""
+        ...
+
     def call_when_room(self, callback: Callable[[], None]) -> None:
         """Call `callback` once, when deltas have left; never after the turn was purged."""
         ...

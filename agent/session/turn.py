@@ -221,6 +221,12 @@ class LiveTurn:
         pace = 0.0 if self._context.registry.draining else self._pace
         if not pace:
             self._due = 0.0
+        elif self._begun and len(self._pieces) > 1 and deltas.room > 0:  # nearly all deltas
+            self._due = (self._due or now) + pace
+            if not deltas.send_delta(self.number, self._take_frame()):
+                self._stop_speaking()
+            self._speaking = bool(self._texts)
+            return self._due if self._speaking else None
         passes_left = 1 if pace else DELTAS_A_PASS
         while passes_left:
             passes_left -= 1
@@ -299,11 +305,15 @@ class LiveTurn:
             self._sources[after] = (*self._sources.get(after, ()), *sources)
         return deltas[::-1]
 
-    def _hand_over(self, now: float) -> None:
+    def _take_frame(self) -> bytes:
+        """Take the next piece, and return its frame."""
         piece = self._pieces.pop()
-        last = not self._pieces
         sources = self._sources.pop(len(self._pieces), ()) if self._sources else ()
-        frame = self._wire.make_frame(encode(Stream(piece, self.question.id, sources)))
+        return self._wire.make_frame(encode(Stream(piece, self.question.id, sources)))
+
+    def _hand_over(self, now: float) -> None:
+        frame = self._take_frame()
+        last = not self._pieces
         if not self._deltas.put_delta(self.number, frame, self._report_written if last else None):
             self._stop_speaking()
             return

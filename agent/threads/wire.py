@@ -116,6 +116,12 @@ class ThreadWire:
         self._queue(_WaitingFrame(data, written, turn))
         return True
 
+    def send_delta(self, turn: int, data: bytes) -> bool:
+        """Put a delta and flush; return what `put_delta` returns."""
+        taken = self.put_delta(turn, data)
+        self.flush()
+        return taken
+
     def open_turn(self, turn: int) -> None:
         """Accept deltas of `turn`, and of no other, from now on."""
         self._turn = turn

@@ -201,6 +201,26 @@ class Outbox:
         self._append(OutboxChunk(data, turn, written))
         return True
 
+    def send_delta(self, turn: int, data: bytes) -> bool:
+        """Put a delta and flush; return what `put_delta` returns. Where nothing waits, it never enters the queue."""
+        write = self._write
+        waits = self._chunks or self._stuck or self._writing or self._start is None or self._closed
+        if waits or write is None or turn != self._turn:
+            taken = self.put_delta(turn, data)
+            self.flush()
+            return taken
+        try:
+            written = write(self._stream, data)
+        except WireClosed:
+            self._give_up(False)
+            return True
+        if written != len(data):
+            self.put_delta(turn, data)
+            if written:
+                self._note_written(written)
+            self.flush()
+        return True
+
     def put_audio(self, speech: int, data: bytes, written: WrittenCallback | None = None) -> bool:
         """Queue a frame of audio; return `False` and queue nothing when its speech is not open, or too much waits."""
         if self._closed or not 0 < speech == self._speech or self.audio >= OUTBOX_AUDIO:

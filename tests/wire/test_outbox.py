@@ -459,6 +459,51 @@ async def test_a_write_that_ends_after_the_outbox_was_dropped_is_no_news() -> No
     assert (stream.taken, told, outbox._bytes) == ([b"a"], [], 0)
 
 
+@pytest.mark.parametrize("room", [0, 1, 2, 3, 99])
+@pytest.mark.parametrize("waiting", [b"", b"ab"])
+async def test_a_delta_that_is_sent_leaves_as_one_that_is_put_and_flushed(room: int, waiting: bytes) -> None:
+    """Where nothing waits, behind what waits, in part and not at all; what is begun is finished after a purge."""
+    seen = []
+    for sends in (True, False):
+        socket = Socket(room=room)
+        async with trio.open_nursery() as nursery:
+            outbox = outbox_to(socket, nursery)
+            outbox.open_turn(1)
+            if waiting:
+                outbox.put(waiting)
+            if sends:
+                assert outbox.send_delta(1, b"one")
+            else:
+                assert outbox.put_delta(1, b"one")
+                outbox.flush()
+            state = (list(socket.writes), outbox.room, len(outbox), outbox._bytes, outbox.torn)
+            outbox.purge()
+            assert not outbox.send_delta(1, b"two")
+            outbox.put(b"end")
+            outbox.flush()
+            socket.make_room()
+            await outbox.wait_empty()
+            seen.append((*state, socket.taken))
+    assert seen[0] == seen[1]
+
+
+async def test_a_delta_that_is_sent_is_refused_and_lost_as_one_that_is_put() -> None:
+    """Before it is open and once it is closed nothing is written; a client that is gone is told of once."""
+    socket, lost = Socket(), list[bool]()
+    shut = Outbox(socket, fail, lost.append)
+    shut.open_turn(1)
+    assert shut.send_delta(1, b"x")
+    assert (socket.taken, len(shut)) == (b"", 1)
+    shut.close()
+    assert not shut.send_delta(1, b"y")
+    outbox = outbox_to(socket, lost=lost)
+    outbox.open_turn(1)
+    socket.gone = True
+    assert outbox.send_delta(1, b"x")
+    assert not outbox.send_delta(1, b"x")
+    assert (lost, socket.taken, len(outbox)) == ([False], b"", 0)
+
+
 async def test_an_empty_outbox_need_not_be_waited_for() -> None:
     """That is a checkpoint all the same."""
     with trio.testing.assert_checkpoints():
