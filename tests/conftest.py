@@ -22,10 +22,8 @@ from .deadline import (
     pytest_runtest_setup,
     pytest_runtest_teardown,
 )
-from .examples import pytest_configure
 
 __all__ = [
-    "pytest_configure",
     "pytest_runtest_call",
     "pytest_runtest_setup",
     "pytest_runtest_teardown",
@@ -52,6 +50,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     deadline.add_option(parser)
     examples.add_option(parser)
     share.add_option(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Set how many examples are drawn and which share is run, before a module of tests is imported."""
+    examples.set_profile(config)
+    share.set_share(config)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

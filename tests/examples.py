@@ -45,7 +45,7 @@ def add_option(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def set_profile(config: pytest.Config) -> None:
     """Load the profile of the run, before any module with a property is imported."""
     chosen = config.option.examples or ("all" if _is_of_proofs(config) else "few")
     _drawn["at most"] = FEW if chosen == "few" else 1_000_000

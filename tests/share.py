@@ -1,28 +1,45 @@
-"""A share of the cases of each test, another one each day: for a run that has to end soon.
+"""A share of the tests, another one each day: for a run that has to end soon.
 
-    pytest -m proof               every case
-    pytest -m proof --share 4     of each test every fourth case, at least one; four days in a row have run them all
+    pytest -m proof               every test, with all of its cases
+    pytest -m proof --share 4     every fourth case of each file; four days in a row have run them all
 
-A test with one case runs each day, so that nothing that is proved goes without a proof.
+Tests that are marked `daily` run each day: they choose a part of their work for the day themselves.
 """
 
+import zlib
 from collections import defaultdict
 from datetime import date
 
 import pytest
 
+_one_of = 1
+
 
 def add_option(parser: pytest.Parser) -> None:
-    """Let a run take a share of the cases."""
+    """Let a run take a share of the tests."""
     parser.addoption(
-        "--share", type=int, default=1, metavar="N", help="run every Nth case of each test, others tomorrow"
+        "--share", type=int, default=1, metavar="N", help="run every Nth case of each file, others tomorrow"
     )
 
 
-def choose(cases: int, one_of: int, day: int) -> list[int]:
-    """Return the numbers of the cases of a test with `cases` cases that are run on a day."""
-    every = min(cases, one_of)
-    return list(range(day % every, cases, every))
+def set_share(config: pytest.Config) -> None:
+    """Take over the share of this run, before the modules of the tests are imported."""
+    global _one_of
+    _one_of = config.option.share
+
+
+def count_runs() -> int:
+    """Return a number that is one more each time a test is run by a daily run, which `--share` does not do each day.
+
+    A test that does a part of its work each time chooses the part by this number: by the day alone it would always
+    come to the same parts.
+    """
+    return date.today().toordinal() // _one_of
+
+
+def has_its_day(file: str, number: int, one_of: int, day: int) -> bool:
+    """Tell whether the case of this number in a file is run on a day; files begin on different days."""
+    return (number + zlib.crc32(file.encode()) + day) % one_of == 0
 
 
 def leave_out_cases(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -30,12 +47,17 @@ def leave_out_cases(config: pytest.Config, items: list[pytest.Item]) -> None:
     one_of = config.option.share
     if one_of <= 1 or any("::" in each for each in config.args):
         return
-    tests: dict[str, list[pytest.Item]] = defaultdict(list)
-    for item in items:
-        tests[item.nodeid.partition("[")[0]].append(item)
     day = date.today().toordinal()
-    chosen = {each[number] for each in tests.values() for number in choose(len(each), one_of, day)}
-    left_out = [item for item in items if item not in chosen]
+    numbers: dict[str, int] = defaultdict(int)
+    chosen: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for item in items:
+        if item.get_closest_marker("daily"):
+            chosen.append(item)
+            continue
+        file = item.nodeid.partition("::")[0]
+        (chosen if has_its_day(file, numbers[file], one_of, day) else left_out).append(item)
+        numbers[file] += 1
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item in chosen]
+        items[:] = chosen

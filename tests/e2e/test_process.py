@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date
 from pathlib import Path
 
 import pytest
@@ -20,14 +19,17 @@ from agent import cli
 from tests.bench.load.process import family
 
 from ..both import Flags, both_at_length
+from ..share import count_runs
 from .independent import unsupported
 from .plain import plain
 
 ROOT = Path(__file__).parents[2]
 KB = ROOT / "kb"
 PATIENCE = 90.0  # seconds; a machine that is busy with other things is slow
-ALL = os.environ.get("SIGTERMS") == "all"  # else two a day of the moments at which a server is told to end
-OF_THE_DAY = ((0.4, 2.5), (1.2, 5.0))[date.today().toordinal() % 2]
+ALL = (
+    os.environ.get("SIGTERMS") == "all"
+)  # else two each time of the moments at which a server is told to end
+OF_THIS_TIME = ((0.4, 2.5), (1.2, 5.0))[count_runs() % 2]
 URLS = re.compile(r"page +http://127\.0\.0\.1:(\d+)/\nsocket +ws://127\.0\.0\.1:\1/ws\n")
 
 
@@ -203,7 +205,7 @@ def assert_one_line(text: str, holds: str) -> None:
 
 @pytest.mark.proof
 @both_at_length
-@pytest.mark.parametrize("wait", [0.4, 0.8, 1.2, 1.8, 2.5, 3.5, 5.0, 8.0] if ALL else OF_THE_DAY)
+@pytest.mark.parametrize("wait", [0.4, 0.8, 1.2, 1.8, 2.5, 3.5, 5.0, 8.0] if ALL else OF_THIS_TIME)
 @pytest.mark.parametrize("reloading", [False, True])
 def test_sigterm_ends_a_server_that_reads_a_large_table(
     tmp_path: Path, wait: float, reloading: bool, workers: Flags

@@ -1,4 +1,4 @@
-"""Runs tests inside a copy of the tree, until one fails: python -m tests.proof.copied_tests NODE...
+"""Runs tests inside a copy of the tree, until one fails: python -m tests.proof.copied_tests OPTION... NODE...
 
 How it failed is told too: only an assertion says that a promise was broken. A test that had to be ended, or that fell
 over something else, has noticed that something is wrong and not what.
@@ -15,7 +15,6 @@ from .in_copy import BROKEN, CRASHED, NOTICED, OVERDUE, WELL, leave
 
 # Only what the tests need is loaded: most of the time of so small a run is its start.
 _OPTIONS = ("-x", "-p", "pytest_trio.plugin", "-p", "no:cacheprovider", "--rootdir=.", "--tb=short")
-_DEADLINE = "--deadline=40"  # seconds; none of these tests takes one on a quiet machine
 _EXAMPLES = "--examples=all"  # a property that draws few may not meet the one that a mutation fails
 
 
@@ -60,7 +59,7 @@ def _name(error: BaseException) -> str:
 
 if __name__ == "__main__":
     watch = Watch()
-    ended = int(pytest.main([*_OPTIONS, _DEADLINE, _EXAMPLES, *sys.argv[1:]], plugins=[watch]))
+    ended = int(pytest.main([*_OPTIONS, _EXAMPLES, *sys.argv[1:]], plugins=[watch]))
     # Anything but passed and failed (nothing collected, an import that breaks) shows nothing.
     status = {0: WELL, 1: watch.status if watch.failed else BROKEN}.get(ended, BROKEN)
     leave(status, watch.failed or f"pytest ended with {ended}")

@@ -39,7 +39,10 @@ PROOFS = ("-m", "proof")  # of the tests that are named
 TESTS, STRIKES = "tests.proof.copied_tests", "tests.proof.copied_strikes"
 AT_ONCE = 2
 PARSING = threading.Lock()  # CPython 3.11 fails where two threads parse at once (python/cpython#106905)
-HANGS = 240.0  # seconds for one examination, whose every test and run has a shorter deadline
+HANGS = 600.0  # seconds for one examination, whose every test and run has a shorter deadline
+DEADLINE = (
+    200.0  # seconds for one test, which takes a few; where these give way to others, many times as long
+)
 OUTCOMES = {WELL: "survived", NOTICED: "killed", CRASHED: "crashed", OVERDUE: "hung", None: "hung"}
 
 
@@ -64,6 +67,7 @@ class Mutant:
     strike: tuple[str, ...] = ()
     planted: bool = False
     served: bool = False
+    deadline: float = DEADLINE
 
     def find_file(self, package: Package) -> Path:
         """Return the file to mutate, below agent/; raises AnchorError when it is not there."""
@@ -91,9 +95,9 @@ class Mutant:
     @property
     def examination(self) -> tuple[str, ...]:
         """The command, run in the copy, that must notice."""
-        return (
-            (STRIKES, *self.strike) if self.strike else (TESTS, *(PROOFS if self.served else ()), *self.tests)
-        )
+        if self.strike:
+            return (STRIKES, *self.strike)
+        return (TESTS, f"--deadline={self.deadline:g}", *(PROOFS if self.served else ()), *self.tests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +187,10 @@ def check_tests(warm: Warm, clean: Path, chosen: Sequence[Mutant]) -> str:
         sorted({node for mutant in chosen if mutant.served is kind for node in mutant.tests})
         for kind in (False, True)
     )
-    return _fails(warm, clean, TESTS, plain) or _fails(warm, clean, TESTS, served and [*PROOFS, *served])
+    deadline = f"--deadline={DEADLINE:g}"
+    return _fails(warm, clean, TESTS, plain and [deadline, *plain]) or _fails(
+        warm, clean, TESTS, served and [deadline, *PROOFS, *served]
+    )
 
 
 def check_strikes(warm: Warm, clean: Path, verdicts: Sequence[Verdict]) -> str:

@@ -1,24 +1,24 @@
 """Every cancellation point of every scenario, struck in every way: no invariant is ever broken.
 
-A run strikes a quarter of the steps, those of its day: four days in a row strike all. AGENT_STRIKES=all strikes all.
+A run strikes a quarter of the steps: four daily runs in a row strike all. AGENT_STRIKES=all strikes all.
 """
 
 import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from datetime import date
 from multiprocessing import get_context
 from typing import cast
 
 import pytest
 
+from tests.share import count_runs
 from tests.strikes.inject import Point, quiet, run_point, strike_all
 from tests.strikes.plot import Plot
 from tests.strikes.plots import plots
 from tests.strikes.strikes import STRIKES
 
-DAYS = 1 if os.environ.get("AGENT_STRIKES") == "all" else 4
-POINTS = 23_000 // DAYS
+RUNS = 1 if os.environ.get("AGENT_STRIKES") == "all" else 4
+POINTS = 23_000 // RUNS
 POINTS_STRUCK = pytest.StashKey[int]()
 AT_ONCE = 2  # processes; a run is the same in each
 struck: dict[tuple[str, str], int] = {}
@@ -42,14 +42,14 @@ def striking(request: pytest.FixtureRequest) -> Iterator[dict[tuple[str, str], S
     ]
     cases = [(cast(Plot, case["plot"]).name, cast(str, case["strike"])) for case in chosen]
     with ProcessPoolExecutor(AT_ONCE, get_context("spawn")) as pool:
-        yield {case: pool.submit(strike_by_name, *case) for case in cases}
+        yield {case: pool.submit(strike_by_name, *case, count_runs()) for case in cases}
         pool.shutdown(cancel_futures=True)
 
 
-def strike_by_name(plot: str, strike: str) -> tuple[int, list[Point]]:
-    """Strike a scenario at each of the day's steps, in a process that was started for it."""
+def strike_by_name(plot: str, strike: str, runs: int) -> tuple[int, list[Point]]:
+    """Strike a scenario at each step whose turn it is, in a process that was started for it."""
     with quiet():
-        return strike_all(plots()[plot], strike, stride=DAYS, day=date.today().toordinal())
+        return strike_all(plots()[plot], strike, stride=RUNS, day=runs)
 
 
 @pytest.mark.proof

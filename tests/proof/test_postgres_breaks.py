@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import date
 from typing import get_args
 
 import pytest
@@ -21,6 +20,7 @@ from agent.host import WallClock, WorkerThreads
 from agent.storage.database_ledger import DatabaseLedger, open_database_ledger
 from agent.testing.fakes import Figures
 from tests.clusters import Cluster, running_cluster
+from tests.share import count_runs
 
 from .message_proxy import Break, MessageProxy
 
@@ -156,7 +156,7 @@ async def test_wherever_a_connection_breaks_an_effect_runs_once(
     """It runs once or not at all, its outcome can be asked for, and no caller waits for longer than it may."""
     count = await count_messages(cluster)
     account = Account()
-    places = range(1 + date.today().toordinal() % STRIDE, count + 1, STRIDE)
+    places = range(1 + count_runs() % STRIDE, count + 1, STRIDE)
     at_once = trio.CapacityLimiter(1 if how == "killed" else AT_ONCE)
 
     async def limited(number: int, time: int) -> None:

@@ -10,7 +10,6 @@ import sys
 import urllib.request
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import trio
 
 from agent.client.client import connect_over, open_stream
 from agent.errors import CannotConnect, WireClosed
+from tests.share import count_runs
 from tests.stories.harness import FOUNDATION, Reader
 from tests.workers.processes import Pair, pair
 
@@ -31,9 +31,7 @@ FRAMES = 60  # of a reader that tells, far from the first to its seventh scene
 PATIENCE = 60.0  # seconds for what takes one
 GOES_ON = 2.0  # seconds from a kill until the branch is told on
 _STEP = max(1, FRAMES // KILLS)
-_FRAMES = [
-    3 + at * FRAMES // KILLS + date.today().toordinal() % _STEP for at in range(KILLS)
-]  # each day others
+_FRAMES = [3 + at * FRAMES // KILLS + count_runs() % _STEP for at in range(KILLS)]  # each time others
 POINTS = [_FRAMES[at : at + KILLS_OF_SERVER] for at in range(0, KILLS, KILLS_OF_SERVER)]
 
 
