@@ -237,12 +237,11 @@ async def test_a_cancel_ends_the_command_and_its_children(tmp_path: Path, ignore
 @pytest.mark.proof
 async def test_a_group_may_end_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those who end when they are asked to are not killed: they have their time, here as much as they need."""
-    monkeypatch.setattr("agent.process.PROCESS_TERMINATE", 60.0)
     monkeypatch.setattr("agent.process.PROCESS_LEAVE_TIMEOUT", 60.0)
     command = script(
         tmp_path, f"trap 'echo bye > {tmp_path}/bye; exit' TERM; echo up; while :; do sleep 0.005; done\n"
     )
-    async with run_in_group(command, str(tmp_path), os.environ) as process:
+    async with run_in_group(command, str(tmp_path), os.environ, grace=60.0) as process:
         assert process.stdout is not None
         assert await process.stdout.receive_some() == b"up\n"
     assert _read(tmp_path / "bye") == "bye\n"

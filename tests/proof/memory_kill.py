@@ -17,7 +17,7 @@ from unittest import mock
 import sqlalchemy as sa
 import trio
 
-from agent.errors import Conflict, NotFound
+from agent.errors import Conflict, NotFound, StorageFailed
 from agent.host import WallClock, WorkerThreads
 from agent.ports.memory import MemoryStore
 from agent.ports.note import ReadStore
@@ -111,6 +111,21 @@ def kill_before(statements: int) -> Iterator[int]:
     return began
 
 
+async def accept_once(memory: MemoryStore, id: str) -> bool:
+    """Accept an item; tell whether it was accepted, and was not refused.
+
+    Nothing is stored while another process has the file for longer than anybody waits; then it is tried again.
+    """
+    while True:
+        try:
+            await memory.accept_item(ANA, id, NOW, 1)
+        except (Conflict, NotFound):
+            return False
+        except StorageFailed:
+            continue
+        return True
+
+
 def accepter(folder: Path, ids: list[str], pipe: Connection) -> None:
     """Accept these as the others do, from a start that is common to all; tell how many were refused."""
 
@@ -120,10 +135,7 @@ def accepter(folder: Path, ids: list[str], pipe: Connection) -> None:
             pipe.send("open")
             pipe.recv()
             for id in ids:
-                try:
-                    await memory.accept_item(ANA, id, NOW, 1)
-                except (Conflict, NotFound):
-                    refused += 1
+                refused += not await accept_once(memory, id)
         return refused
 
     pipe.send(trio.run(life))

@@ -4,6 +4,7 @@ import multiprocessing
 import random
 import shutil
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,11 +33,20 @@ _processes.set_forkserver_preload(
 )
 
 
+def _live(life: Callable[..., None], *arguments: Any) -> None:
+    """Live, and tell what it fell over: the forkserver's own errors are shown by no test."""
+    try:
+        life(*arguments)
+    except Exception:
+        arguments[-1].send(traceback.format_exc())
+        raise
+
+
 @contextmanager
 def process(life: Callable[..., None], *arguments: Any) -> Iterator[tuple[BaseProcess, Connection]]:
-    """A process and the pipe to it; killed at the end, if it has not ended."""
+    """A process and the pipe to it, which also tells of an error; killed at the end, if it has not ended."""
     ours, theirs = _processes.Pipe()
-    started = _processes.Process(target=life, args=(*arguments, theirs))
+    started = _processes.Process(target=_live, args=(life, *arguments, theirs))
     started.start()
     theirs.close()
     try:

@@ -38,6 +38,7 @@ from agent.storage.memories import item_forgetting
 from agent.storage.memories.schema import turn_words
 from agent.storage.stores import open_stores
 from agent.testing.network import inline
+from agent.voice import hearing
 from agent.voice.mouth import Mouth
 from tests.planted import kept_when_cancelled
 
@@ -190,6 +191,7 @@ async def test_a_short_soak_with_voices(
 ) -> None:
     """Users talk, listen and interrupt, nothing is broken and nothing left; speech that goes on is found."""
     monkeypatch.setattr(phases, "BUSY", 2.0)
+    monkeypatch.setattr(hearing, "FEED_TIMEOUT", 60.0)  # a busy machine holds up the processes of ten ears
     users = CrowdSize(10, 0, 10, seconds=8)
     assert await command.soak(users=users, own=True, data=quick_folder / "a", slow_disk=1.0) == 0
     report = json.loads(capsys.readouterr().out)
