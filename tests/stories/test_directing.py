@@ -392,6 +392,25 @@ async def test_a_chapter_is_marked_and_concluded_for_the_branch_that_is_named(
         assert (await server.good("PUT", target, {"status": "open", "branch": other}))["status"] == "open"
 
 
+async def test_a_refused_change_of_a_chapter_changes_none_of_its_words(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Whichever part of it was refused."""
+    async with telling() as server, server.reader() as reader:
+        story, branch = await opened(server, reader)
+        added = {"branch": branch, "title": "One", "milestones": ["The xylophone plays"]}
+        chapter = await server.good("POST", f"/stories/{story}/chapters", added)
+        target = f"/stories/{story}/chapters/{chapter['id']}"
+        for refused, code in (
+            ({"met": {"1": True}}, "conflict"),
+            ({"met": {"9": True}}, "bad_request"),
+            ({"status": "open"}, "conflict"),
+        ):
+            assert await server.code("PUT", target, {"title": "Two", **refused}) == code
+            [seen] = (await server.good("GET", f"/stories/{story}/chapters?branch={branch}"))["chapters"]
+            assert seen["title"] == "One"
+
+
 async def test_a_milestone_that_is_met_on_a_fork_is_ahead_on_the_branch_that_it_forked_from(
     autojump_clock: trio.testing.MockClock,
 ) -> None:

@@ -1,7 +1,7 @@
 """Handlers for stories: the shelf, branches, scenes and versions, cast, chapters, states, export and import."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 
@@ -226,10 +226,18 @@ async def add_chapter(services: ApiServices, request: Request) -> Answer:
 
 
 async def change_chapter(services: ApiServices, request: Request) -> Answer:
-    """Change a chapter's words, open it again, or mark its milestones by hand."""
+    """Change a chapter's words, open it again, or mark its milestones by hand; what is refused changes nothing."""
     body: p.ChapterChange = request.body
     store, names, id = _open(services).store, _names(services, request), request.names["chapter_id"]
     chapter = await store.chapter(*names, id)
+    met = _read_milestones(chapter, body.met or {})
+    tip = await store.open_branch(*names, body.branch or chapter.branch) if met else None
+    if tip is not None:
+        inherited = tip.scene is not None and tip.scene.branch != tip.branch
+        if tip.seq < chapter.from_seq or inherited:
+            raise ProblemError("conflict", "A milestone comes about in a scene: tell one first.")
+    if body.status is not None:
+        chapter = await store.reopen_chapter(*names, id, body.branch or "")
     words = {
         name: value
         for name in ("title", "place", "scenario", "direction")
@@ -237,19 +245,17 @@ async def change_chapter(services: ApiServices, request: Request) -> Answer:
     }
     if words:
         chapter = await store.edit_chapter(*names, replace(chapter, **words))
-    if body.status is not None:
-        chapter = await store.reopen_chapter(*names, id, body.branch or "")
-    if body.met is not None:
-        numbers = {str(each.number): each.number for each in chapter.milestones}
-        if not body.met.keys() <= numbers.keys():
-            raise ProblemError("bad_request", "Name milestones in met by their numbers.")
-        met = {numbers[number]: value for number, value in body.met.items()}
-        tip = await store.open_branch(*names, body.branch or chapter.branch)
-        inherited = tip.scene is not None and tip.scene.branch != tip.branch
-        if tip.seq < chapter.from_seq or inherited:
-            raise ProblemError("conflict", "A milestone comes about in a scene: tell one first.")
+    if tip is not None:
         chapter = await store.mark_milestones(*names, id, tip.version, met)
     return answer_with(_view_chapter(chapter))
+
+
+def _read_milestones(chapter: Chapter, met: Mapping[str, bool]) -> dict[int, bool]:
+    """Return by its number whether each named milestone of a chapter is met."""
+    numbers = {str(each.number): each.number for each in chapter.milestones}
+    if not met.keys() <= numbers.keys():
+        raise ProblemError("bad_request", "Name milestones in met by their numbers.")
+    return {numbers[number]: value for number, value in met.items()}
 
 
 async def conclude_chapter(services: ApiServices, request: Request) -> Answer:
