@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 
-from cyclopts import App, CycloptsError, Group, Parameter
+from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 
 from .commands.output import ENDS_PROCESS, FAILED, OK, SHOWS_ALL, USAGE, complain, discard
 from .errors import UsageError
@@ -77,6 +77,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         is_overview = not given or given[0] in app.help_flags
         status = (_make_app(SUMMARIES) if is_overview else app)(given)
+    except UnknownOptionError as error:
+        complain(f"{error} `{' '.join(['agent', *(error.command_chain or ())])} --help` lists the options.")
+        return USAGE
     except (CycloptsError, UsageError) as error:
         complain(str(error))
         return USAGE

@@ -547,6 +547,11 @@ def test_ask_joins_its_words(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     assert dialled == []
 
 
+def test_an_unknown_option_is_told_where_the_known_ones_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["ask", "Really?", "--port", "8000"]) == 2
+    assert capsys.readouterr().err == "agent: Unknown option: --port. `agent ask --help` lists the options.\n"
+
+
 @pytest.mark.parametrize("command", [["ask", "Really?"], ["chat"]])
 def test_no_server_is_one_line_and_status_1(
     command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
