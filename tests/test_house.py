@@ -244,6 +244,52 @@ def test_docstrings_name_things() -> None:
         assert figures.code_names >= 40, f"{room}: put names of code in backticks"
 
 
+ELSEWHERE = {"ETag", "MockClock", "agent.toml", "agent.v1", "agent.voice.v1"}
+"""Names of other packages and standards that are in docstrings and not in the code."""
+
+
+def test_names_of_code_in_docstrings_exist() -> None:
+    """Who renames a class or moves it renames it in the prose, too: `agent.ports.brain.Brain`, `Brain`."""
+    names = find_names()
+    known = ELSEWHERE.union(*names.values())
+    wrong = []
+    for module, node in nodes(ast.Expr):
+        text = node.value.value if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) else ""
+        for name in re.findall(r"`([A-Za-z_][\w.]*)`", str(text)):
+            if name.startswith("agent.") and name not in ELSEWHERE:
+                parts = name.split(".")[1:]
+                end = next(end for end in range(len(parts), -1, -1) if ".".join(parts[:end]) in names)
+                is_known = names[".".join(parts[:end])].issuperset(parts[end:])
+            else:
+                is_known = name in known or not re.fullmatch(r"[A-Z][a-z]\w*", name)
+            if not is_known:
+                wrong.append(f"{module}: {name}")
+    assert wrong == []
+
+
+def find_names() -> dict[str, set[str]]:
+    """Return for each module and package, without `agent.`, the names in its code and the words of its strings."""
+    places = {
+        each: each.removesuffix(".py").removesuffix("__init__").rstrip("/").replace("/", ".")
+        for each in MODULES
+    }
+    names: dict[str, set[str]] = {place: set() for place in places.values()}
+    for module, node in nodes(ast.AST):
+        place = places[module]
+        match node:
+            case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                names[place].add(node.name)
+            case ast.Name():
+                names[place].add(node.id)
+            case ast.Attribute():
+                names[place].add(node.attr)
+            case ast.alias():
+                names[place].update(node.name.split("."))
+            case ast.Constant() if isinstance(node.value, str) and "`" not in node.value:
+                names[place].update(re.findall(r"\w+", node.value))
+    return names
+
+
 def test_functions_are_not_named_by_participles() -> None:
     """A function is a verb with its object, or a noun; fewer than 0.5 % are not."""
     functions = sum(1 for tree in MODULES.values() for _ in words.find_functions(tree))

@@ -41,7 +41,7 @@ class Knowledge:
 
     `snapshot`: replaces the folder of `settings`, and is never reloaded. `run_sync`: does the blocking work. `watch`:
     reports changes of the folder; `None` leaves changes unnoticed. `observer`: counts searches where hits are kept.
-    `foreign`: see `agent.retrieval.folder.Folder`.
+    `foreign`: see `agent.retrieval.folder.FolderReader`.
     """
 
     def __init__(

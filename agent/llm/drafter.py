@@ -1,8 +1,8 @@
 """Drafts with a language model: assembles the messages, and cuts the model's text into whole sentences.
 
-Strategy: the parts that stay the same from turn to turn come first, so that a service can cache them (`assembling`).
-When the model's tokens are spent before the draft ends, the draft is cut back to its last whole sentence or line: the
-rest may end in half a number.
+Strategy: the parts that stay the same from turn to turn come first, so that a service can cache them
+(`prompt_assembly`). When the model's tokens are spent before the draft ends, the draft is cut back to its last whole
+sentence or line: the rest may end in half a number.
 """
 
 import re

@@ -1,11 +1,12 @@
 """Decides without a model which tool is called, so that all code around a decision works offline.
 
-Strategy: the words that the user shares with a tool's name and description choose the tool (`choosing`), and its
-arguments are picked from the same words (`picking`). The decider asks which tool is meant when two are named alike, and
-asks for the first required argument that is missing. The next message may give it: the last messages are read together
-as long as each was answered by this decider's own question. After a result it quotes the lines of the result as they
-stand, or calls a further tool that the user named. When its last decision had problems it asks, and never tries again
-by chance. The decision follows from the briefing alone: the same briefing gives the same decision, in any order.
+Strategy: the words that the user shares with a tool's name and description choose the tool (`named_tools`), and its
+arguments are picked from the same words (`argument_picker`). The decider asks which tool is meant when two are named
+alike, and asks for the first required argument that is missing. The next message may give it: the last messages are
+read together as long as each was answered by this decider's own question. After a result it quotes the lines of the
+result as they stand, or calls a further tool that the user named. When its last decision had problems it asks, and
+never tries again by chance. The decision follows from the briefing alone: the same briefing gives the same decision, in
+any order.
 """
 
 import re

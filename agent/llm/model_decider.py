@@ -6,8 +6,8 @@ refuse names with marks and schemas with unknown keywords. Every service takes t
 grammar; a service that knows no tools is told to write the same as text. The request has no `form` for the same reason:
 services that enforce a form allow no free-form arguments in it.
 
-The parts that stay the same come first (`assembling`). Evidence and results stand behind the user's message in the role
-of `tool`, as answers to calls, and never as the user's words or ours. A turn's next round only appends, so that a
+The parts that stay the same come first (`prompt_assembly`). Evidence and results stand behind the user's message in the
+role of `tool`, as answers to calls, and never as the user's words or ours. A turn's next round only appends, so that a
 service can cache everything before.
 """
 

@@ -36,7 +36,7 @@ class AnswerReader(Protocol):
         """Yield the pieces in the data of the next event.
 
         Raises `ModelFailed` for data that the protocol does not allow, and for a failure that the service reports.
-        After a `Finished` no event follows.
+        After a `Finish` no event follows.
         """
         ...
 

@@ -67,7 +67,7 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class ShelvedStatements(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """The statements of one section as bytes (implements `agent.ports.search.Shelf`).
+    """The statements of one section as bytes (implements `agent.ports.search.SnippetShelf`).
 
     `kinds`: the place of each statement's kind in `KINDS`. `content`: as `shelve` wrote it.
     """

@@ -4,7 +4,7 @@ Strategy: small to find, whole to read. Statements are matched and sections rank
 statements of the best sections, the likeliest first. The confidence in the first of them decides whether anything was
 found: every question has a best hit, and only its confidence shows whether it is about the question. Documents in the
 question's own language come first; another language is searched only when nothing is found there, and then for the
-question's names and numbers alone, since its other words cannot stand there (`abroad`).
+question's names and numbers alone, since its other words cannot stand there.
 
 A snapshot also stores the hits of the latest questions (`HitCache`). It never changes, so they never have to be
 invalidated, and they are dropped with it.

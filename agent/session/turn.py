@@ -358,7 +358,7 @@ class LiveTurn:
         self._post(BrainEvent(self.number, event, ids, trio.current_time()))
 
     async def _run_call(self, proposal: Proposal) -> Outcome:
-        """Run a call inside the turn for the Brain, and return its outcome (implements `agent.ports.brain.Act`)."""
+        """Run a call inside the turn for the Brain, and return its outcome (implements `agent.ports.brain.RunCall`)."""
         if not is_valid_payload(proposal.payload):
             raise TypeError("a payload is a JSON object, neither large nor deep")
         if proposal.needs_approval:

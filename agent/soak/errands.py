@@ -1,4 +1,4 @@
-"""A user's requests about its memory over HTTP, in all threads of its own, as `memories` makes them over a socket.
+"""A user's requests about its memory over HTTP, in all threads of its own; see `agent.soak.memories` for the socket.
 
 Some clients leave before their answer, as with every other request: the state of the item is then seen when it is
 listed.

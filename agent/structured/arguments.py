@@ -113,7 +113,7 @@ class SchemaChecker:
 
 
 class SchemaArguments:
-    """Makes checkers of JSON Schemas (implements `agent.ports.tools.Arguments`)."""
+    """Makes checkers of JSON Schemas (implements `agent.ports.tools.CheckerFactory`)."""
 
     def make_checker(self, parameters: Mapping[str, Any]) -> SchemaChecker:
         """Return the checker for `parameters`.

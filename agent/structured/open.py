@@ -7,14 +7,14 @@ from ..ports.tools import Checker, CheckerFactory
 
 
 def open_arguments() -> CheckerFactory:
-    """Return the `Arguments` that check calls."""
+    """Return the `CheckerFactory` for calls."""
     from .arguments import SchemaArguments
 
     return SchemaArguments()
 
 
 class LazyArguments:
-    """Makes checkers (an `Arguments`), and imports jsonschema-rs with the first: most servers never check any."""
+    """Makes checkers (a `CheckerFactory`), and imports jsonschema-rs with the first: most servers never check any."""
 
     def __init__(self) -> None:
         self._opened: CheckerFactory | None = None

@@ -57,7 +57,7 @@ def make_item(scope: Scope, id: str = "i1", text: str = "The budget is 50 000 kr
 
 @dataclass(kw_only=True)
 class FakeMemory:
-    """A user's memory (implements `agent.ports.remember.MemoryDesk` and `agent.ports.recall.Recaller`).
+    """A user's memory (implements `agent.ports.remember.MemoryService` and `agent.ports.recall.Recaller`).
 
     `kept`: the items. `wait`: seconds that every call takes. `fault`: the exception that every call raises. `threads`:
     scopes that are known without any item. `contradicts`: ids of live items, by the id of the item that contradicts

@@ -44,7 +44,7 @@ from .wire import ThreadWire
 
 
 class ThreadRunner:
-    """Runs one thread's calls (implements `agent.ports.action.Runs`).
+    """Runs one thread's calls (implements `agent.ports.action.ActionRunner`).
 
     `keep` stores a call; if it raises, the call fails and never runs. `make_begin_check` returns the check whether a
     claimed call may begin, which another process may withdraw.

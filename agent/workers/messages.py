@@ -1,7 +1,7 @@
 """The messages between supervisor and worker, one union of types for each direction.
 
 Places and questions have numbers. The worker chooses those of its places and of its own questions, the supervisor those
-of `Report`. `after` is seconds from now, since each process has a clock of its own.
+of `ReportRequest`. `after` is seconds from now, since each process has a clock of its own.
 """
 
 from typing import Literal, TypeAlias
@@ -47,7 +47,7 @@ class StopRequest(_WorkerMessage, frozen=True):
 
 
 class AliveProbe(_WorkerMessage, frozen=True):
-    """Answer `Alive`."""
+    """Answer with `AliveReply`."""
 
 
 class PlaceGranted(_WorkerMessage, frozen=True):
@@ -70,14 +70,14 @@ class GiveWay(_WorkerMessage, frozen=True):
 
 
 class ReportRequest(_WorkerMessage, frozen=True):
-    """Send `Reported`, with your figures if `figures` is set."""
+    """Send a `WorkerReport`, with your figures if `figures` is set."""
 
     question: int
     figures: bool
 
 
 class WorkersAnswer(_WorkerMessage, frozen=True):
-    """The answer to `Ask`: the `figures` as Prometheus text, and `unready`, why a worker is not ready."""
+    """The answer to `WorkersQuestion`: the `figures` as Prometheus text, and `unready`, why a worker is not ready."""
 
     question: int
     figures: bytes
@@ -102,7 +102,7 @@ class StartFailed(_WorkerMessage, frozen=True):
 
 
 class AliveReply(_WorkerMessage, frozen=True):
-    """The answer to `Probe`: the event loop runs."""
+    """The answer to `AliveProbe`: the event loop runs."""
 
 
 class WorkerLeaving(_WorkerMessage, frozen=True):
@@ -149,7 +149,7 @@ class WorkersQuestion(_WorkerMessage, frozen=True):
 
 
 class WorkerReport(_WorkerMessage, frozen=True):
-    """The answer to `Report`; `figures` is `None` unless asked for. With the question `LAST` they are the last ones."""
+    """The answer to `ReportRequest`; `figures` is `None` unless asked for, and for `LAST` the last ones."""
 
     question: int
     unready: str
