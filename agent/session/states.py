@@ -50,6 +50,7 @@ class SessionTrigger(TableWord):
     RELEASED = "released"
     OFFER = "offer"
     LASTED = "lasted"
+    FORGOTTEN = "forgotten"
 
 
 class SessionGuard(TableWord):
@@ -176,6 +177,11 @@ TABLE: SessionTable = StateTable(
         *make_rows(_T.ACT, _S.BUFFERING, None, _S.EXECUTING, _D.RUN_PENDING_CALL),
         *_rows_to_rest(_T.STREAMED, _S.STREAMING, _G.WILL_BE_LIVE, _D.FINISH_TURN),
         *(row for source in _TURN for row in _rows_of_cancel(source)),
+        *(
+            row
+            for source in _TURN
+            for row in _rows_to_rest(_T.FORGOTTEN, source, _G.ANY_LIVE, _D.CANCEL_TURN)
+        ),
         *make_rows(_T.CANCEL, _S.AWAITING, None, _S.IDLE, _D.CANCEL_LIVE_SUGGESTIONS),
         *make_rows(_T.CANCEL, _S.EXECUTING, None, None, *_END_CALL, _D.CANCEL_CONFIRMED, _D.CANCEL_QUEUED),
         *make_rows(_T.CANCEL, _S.IDLE, None, None, _D.COUNT_IDLE_CANCEL),

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from ..ports.brain import FictionText, Question, VerifiedText, Wish
 from ..ports.remember import MEMORY_FILES, FinishedAnswer
-from ..protocol.outbound import ProgressStep, Response
+from ..protocol.outbound import Error, ProgressStep, Response
 from .cited_sources import CitedSources
 from .effects import SpeakText
 from .events import BrainEvent, BrainFailed, CallRequested, LiveSuggestion, MemoryErased
@@ -69,6 +69,14 @@ class TurnInProgress:
             marks=self.sources.add_text(verified),
         )
 
+    def rests_on_forgotten(self, events: tuple[MemoryErased, ...]) -> bool:
+        """Return whether the message, or memory that the texts so far cite, was forgotten with any of `events`."""
+        if not events:
+            return False
+        cites = make_answered(self.text, self.texts).cites if self.texts else ()
+        message = self.question.key_or_id
+        return any(message in each.messages or not each.refs.isdisjoint(cites) for each in events)
+
     def is_erased_by(self, events: tuple[MemoryErased, ...]) -> bool:
         """Return whether the texts so far, the question or the evidence were forgotten with any of `events`."""
         if not events or not self.texts:
@@ -81,6 +89,12 @@ class TurnInProgress:
 def join_text(earlier: str, text: VerifiedText) -> str:
     """Return `text` as it continues `earlier`, the text before it; a refusal follows after a space."""
     return f" {text.text}" if text.blocked and earlier and not earlier[-1].isspace() else text.text
+
+
+def describe_fault(failure: BrainFailed, message: str) -> Error:
+    """Return the error frame about a fault in the turn of a message."""
+    words = f"Something broke here; ask again, or report fault {failure.fault}."
+    return Error(code="internal", message=words, id=message)
 
 
 def make_response(

@@ -47,7 +47,7 @@ from .history import History
 from .sent_answers import SentAnswer, SentAnswers
 from .settings import LIVE_SUGGESTIONS, PROGRESS_AFTER
 from .states import SessionTrigger
-from .turn_in_progress import BrainOutput, TurnInProgress, make_answered, make_response
+from .turn_in_progress import BrainOutput, TurnInProgress, describe_fault, make_answered, make_response
 
 RECORDED_MESSAGES = 64  # of this session, which tell its exchanges from those of other sessions
 
@@ -148,6 +148,8 @@ class SessionTurns:
         if not self._react(_TRIGGERS[type(turn_event)], turn_event):
             self._out.add(StopBrain(turn.number))
             return False
+        if turn is not self._turn:
+            return False
         if isinstance(turn_event, TurnRefusal) and turn_event.is_error:
             self._send_error(turn, turn_event)
         if isinstance(turn_event, VerifiedPart | TurnRefusal):
@@ -194,13 +196,7 @@ class SessionTurns:
 
     def _refuse_turn(self, turn: TurnInProgress, event: BrainFailed) -> None:
         turn.complete = True
-        self._out.send_frame(
-            Error(
-                code="internal",
-                message=f"Something broke here; ask again, or report fault {event.fault}.",
-                id=turn.question.id,
-            )
-        )
+        self._out.send_frame(describe_fault(event, turn.question.id))
         self._out.record_fact("errors", "internal", turn.question.id)
         self._react(SessionTrigger.REFUSED, TurnRefusal(event.refusal))
 
@@ -257,7 +253,7 @@ class SessionTurns:
             self._history.add(exchange)
 
     def erase_memory(self, event: MemoryErased, scope: Scope) -> None:
-        """Drop forgotten exchanges, also an answer in progress, and say no more of them. `scope`: of this session."""
+        """Drop forgotten exchanges, and end an answer that rests on them. `scope`: of this session."""
         repeats = event.again if event.scope.includes(scope) else None
         turn, last = self._turn, self._spoken_answer
         any_dropped = self._history.forget_messages(event.messages, event.refs, repeats)
@@ -269,6 +265,8 @@ class SessionTurns:
             self._wishes = ()  # a wish may hold the words of a forgotten exchange
         if is_erased:
             self._out.add(StopSpeech())
+        if turn is not None and turn.rests_on_forgotten((event,)):
+            self._react(SessionTrigger.FORGOTTEN)
 
     def silence_thread(self, scope: Scope) -> None:
         """Say no more of the last answer, if it belongs to the deleted thread of `scope`."""
@@ -353,14 +351,17 @@ class SessionTurns:
         return turn.offers
 
     def stream_text(self, part: VerifiedPart | TurnRefusal) -> None:
-        """Stream a verified text; a refusal follows earlier text after a space."""
+        """Stream a verified text, unless it rests on what was forgotten since; a refusal follows after a space."""
         turn = self._turn
         if turn is None:
             return
         speak = turn.add_text(part.text, isinstance(part, TurnRefusal) or part.last)
         if turn.is_erased_by(turn.erased):
             self._out.add(StopSpeech())
-        self._out.add(speak)
+        if turn.rests_on_forgotten(turn.erased):
+            self._react(SessionTrigger.FORGOTTEN)
+        else:
+            self._out.add(speak)
 
     def find_pending_call(self) -> tuple[CallRequested, Question] | None:
         """Return the call that the turn in progress waits for, and its question."""

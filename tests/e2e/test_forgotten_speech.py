@@ -71,6 +71,10 @@ class Listener:
         """Return the frames of a type."""
         return [each for _, each in self.came if not isinstance(each, bytes) and each["type"] == kind]
 
+    def time_of_last(self, kind: str) -> float:
+        """Return the time of the last frame of a type."""
+        return max(at for at, each in self.came if not isinstance(each, bytes) and each["type"] == kind)
+
     @property
     def audio_ended(self) -> float:
         """The time of the last audio."""
@@ -121,7 +125,7 @@ async def telling(net: Network) -> AsyncGenerator[tuple[Listener, str]]:
 async def test_speech_ends_before_the_end_of_its_words_is_acknowledged(
     pace_ms: int, act: Act, tmp_path: Path, autojump_clock: MockClock
 ) -> None:
-    """Also while the text is streamed; text goes on as it does without voice."""
+    """And so does the text, where it is streamed still."""
     async with (
         serving(tmp_path, pace_ms) as net,
         connect_over(net.open(), token=ANA) as tab,
@@ -132,6 +136,9 @@ async def test_speech_ends_before_the_end_of_its_words_is_acknowledged(
         await trio.sleep(10)
         assert [frame["reason"] for frame in heard.of("speech_end")] == ["cancelled"]
         assert heard.audio_ended <= acknowledged
+        assert heard.time_of_last("stream") <= acknowledged
+        assert [frame["reason"] for frame in heard.of("stream_end")] == ["cancelled" if pace_ms else "done"]
+        assert bool(heard.of("response")) == (pace_ms == 0)
 
 
 @pytest.mark.parametrize("act", [forget_in_another_tab, delete_in_another_tab])

@@ -1,21 +1,29 @@
 """What a session does, one scenario per promise of the state table. Each fails when its row or guard is gone."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from agent.config import BAD_FRAMES, CONFIRM_SECONDS, PAYLOAD_BYTES
 from agent.intents.fields import FILLED_CHARACTERS
-from agent.ports.brain import Proposal, Redraft, VerifiedPart
+from agent.ports.brain import Proposal, Redraft, VerifiedPart, VerifiedText
 from agent.ports.conversation import NO_SCOPE, Scope
+from agent.ports.search import Snippet
 from agent.protocol.consult_frames import ThreadFrame
 from agent.protocol.inbound import OpenThread, Recall
 from agent.session.consult_queue import CONSULTS_WAITING, RECALLS_PER_SECOND
 from agent.session.effects import BeginTurn, DeclineItem, RecordExchange, RecordFact, RunAction
+from agent.session.events import MemoryErased
 from agent.session.settings import LIVE_SUGGESTIONS, PROGRESS_AFTER, QUEUED_MESSAGES
 
 from .driver import REFUSAL, Driver, text
 
+FROM_MEMORY = VerifiedText(
+    text="Blue.",
+    citations=(Snippet(file="memory/i1", text="It is blue.", first=1, last=1),),
+    confidence="high",
+)
 Make = Callable[..., Driver]
 SCENARIOS: list[Callable[[Make], None]] = []
 TURN = ("buffering", "verifying", "streaming")
@@ -342,6 +350,46 @@ def cancel_in_a_turn_ends_it_and_what_was_confirmed(make: Make) -> None:
         assert d.cancel() == [("end", "m", "cancelled"), ("executed", "s1", {"cancelled": True})]
         assert d.state == "idle"
         assert d.confirm("s1") == [("executed", "s1", {"ignored": True})]
+
+
+def forget(d: Driver, *refs: str, messages: tuple[str, ...] = ()) -> list[tuple[Any, ...]]:
+    """The user forgets items of memory, or messages."""
+    return d.post(MemoryErased(frozenset(messages), frozenset(refs), d.now))
+
+
+@scenario
+def what_rests_on_what_is_forgotten_ends_there_and_nothing_else(make: Make) -> None:
+    for state in TURN:
+        d = into(make(), state)
+        assert (forget(d, "i1", messages=("x",)), d.state) == ([], state)
+        assert forget(d, messages=("m",)) == [("end", "m", "cancelled")]
+        assert (d.state, "EndTurn" in d.did()) == ("idle", True)
+        d = with_live(make(), state)
+        assert forget(d, messages=("m",)) == [("end", "m", "cancelled")]
+        assert d.state == "awaiting_confirmation"
+        d = with_waiting(make(), state)
+        assert forget(d, messages=("m",)) == [("end", "m", "cancelled")]
+        assert (d.state, d.did()[-1]) == ("executing", "RunAction")
+        d = into(make(), state)
+        d.drain()
+        assert forget(d, messages=("m",))[0] == ("end", "m", "cancelled")
+        assert d.state == "closed"
+
+
+@scenario
+def an_answer_from_memory_ends_when_its_item_is_forgotten(make: Make) -> None:
+    d = make()
+    d.message("m")
+    d.drafted()
+    d.told(VerifiedPart(text=FROM_MEMORY, last=False))
+    assert forget(d, "i2") == []
+    assert forget(d, "i1", "i2") == [("end", "m", "cancelled")]
+    d = make()
+    d.message("m")
+    d.drafted()
+    assert forget(d, "i1") == []  # nothing of it is said yet
+    assert d.told(VerifiedPart(text=FROM_MEMORY)) == [("end", "m", "cancelled")]
+    assert "SpeakText" not in d.did()
 
 
 @scenario

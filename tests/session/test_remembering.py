@@ -183,7 +183,7 @@ def test_what_says_it_again_is_told_no_more() -> None:
 
 
 def test_what_is_forgotten_is_told_no_more() -> None:
-    """Nor is an answer that cites it and was being said then; what is open of its words is not either."""
+    """An answer that cites it and was being said then ends, and what is open of its words is not told either."""
     d = Driver(kept=100.0)
     for id in ("a", "b"):
         d.message(id)
@@ -202,9 +202,8 @@ def test_what_is_forgotten_is_told_no_more() -> None:
     )
     d.told(VerifiedPart(text=cited, wishes=(Wish(LACKING, ("price?",)),)))
     d.post(MemoryErased(frozenset(["b"]), frozenset(["i1"]), d.now))
-    d.spoken()
-    (kept,) = [each.answered for each in d.effects if isinstance(each, RecordExchange)]
-    assert kept.cites == ("i1",)
+    assert d.did() == ["StopSpeech", "EndTurn"]
+    assert [each for each in d.effects if isinstance(each, RecordExchange)] == []
     d.post(MemoryErased(frozenset(["a"]), frozenset(["t3"]), d.now))
     d.message("d")
     (begun,) = [each.question for each in d.effects if isinstance(each, BeginTurn)]

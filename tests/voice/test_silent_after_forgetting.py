@@ -164,7 +164,7 @@ async def test_an_answer_of_a_thread_that_was_left_is_said_no_more_once_it_is_de
 async def test_sentences_that_wait_for_the_mouth_are_not_said(
     forget: Forget, autojump_clock: MockClock
 ) -> None:
-    """Nor those that come later; the text of the turn in progress goes on as it does without voice."""
+    """Nor those that come later. The text of the turn ends too where it cites the item, and else goes on."""
     async with world() as w, trio.open_nursery() as nursery:
         w.brain.script = telling(part(last=False), part("It opens. ", cites=PLAIN), wait=1.0)
         talk = await connect(w, nursery)
@@ -173,7 +173,11 @@ async def test_sentences_that_wait_for_the_mouth_are_not_said(
         assert not talk.wire.sent("response")
         await forget(w, talk)
         await assert_silence(talk)
-        assert talk.wire.sent("response")[0]["text"] == WORDS + "It opens. "
+        ends = [each["reason"] for each in talk.wire.sent("stream_end")]
+        assert ends == (["cancelled"] if forget is forget_item else ["done"])
+        assert [each["text"] for each in talk.wire.sent("response")] == [WORDS + "It opens. "] * ends.count(
+            "done"
+        )
         nursery.cancel_scope.cancel()
 
 
@@ -206,7 +210,7 @@ async def test_an_answer_that_follows_its_item_s_end_begins_no_sound(autojump_cl
         talk.wire.push(ask())
         await trio.sleep(0.5)
         await forget_item(w, talk)
-        await talk.wire.until("response")
+        await talk.wire.until("stream_end")
         await trio.sleep(1)
         assert (talk.wire.audio, talk.wire.sent("speech")) == ([], [])
         nursery.cancel_scope.cancel()
