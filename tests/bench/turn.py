@@ -132,9 +132,9 @@ def socket(folder: Path, each: int) -> Iterator[Figure]:
             yield share(name, seconds, r, bound)
 
 
-def share(name: str, seconds: float, r: float, bound: float) -> Figure:
-    """Return a time as a figure in shares of R."""
-    return Figure(name, seconds / r, bound, "R", f" {seconds * 1000:.2f} ms, R {r * 1000:.1f} ms")
+def share(name: str, seconds: float, r: float, bound: float = float("inf"), note: str = "") -> Figure:
+    """Return a time as a figure in shares of R. `note`: follows the times."""
+    return Figure(name, seconds / r, bound, "R", f" {seconds * 1000:.2f} ms, R {r * 1000:.1f} ms{note}")
 
 
 def chat(folder: Path, each: int) -> Iterator[Figure]:
