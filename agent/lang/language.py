@@ -51,7 +51,7 @@ class Telling:
     # Frequent in questions: content words that hardly another language has, and function words as people type them
     # without the letters of the language.
     words: frozenset[str]
-    endings: str  # pattern of endings of its words that are rare in other languages
+    endings: str  # of its words, those that are rare in other languages, with "|" between them
     pairs: str  # pattern of such pairs of letters
     marks: str  # characters inside words, such as the apostrophe
 

@@ -42,7 +42,8 @@ def cut_sections(document: Document, effort: Effort | None = None) -> tuple[Pass
     Raises as `effort.check` does.
     """
     effort = effort or Effort()
-    declared, main = _declared_language(document), language_of(document)
+    declared = _declared_language(document)
+    main = declared  # read when a section does not show its language
     lines = CitableLines(document.lines, effort)
     found: list[Passage] = []
     for path, blocks in groupby(document.blocks, key=lambda block: block.path):
@@ -55,7 +56,7 @@ def cut_sections(document: Document, effort: Effort | None = None) -> tuple[Pass
             ]
             if not snippets:
                 continue
-            lang = declared or _detect_language(part) or main
+            lang = declared or _detect_language(part) or (main := main or language_of(document))
             for at in range(0, len(snippets), PASSAGE_SNIPPETS):
                 found.append(
                     Passage(document.file, headings, lang, tuple(snippets[at : at + PASSAGE_SNIPPETS]))

@@ -13,11 +13,13 @@ language (`agent.lang`).
 """
 
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Final
 
 from agent.lang import LANGUAGES, Lang
+from agent.lang.language import Language
 
 from .words import fold
 
@@ -38,26 +40,42 @@ _PAIR = 3
 
 
 class _LanguageSigns:
-    """The signs of a text in one language, from the tables of `agent.lang`."""
+    """The signs of a text in one language, from the tables of `agent.lang`; `shift`: of its points in a sum."""
 
-    def __init__(self, lang: Lang) -> None:
-        language = LANGUAGES[lang]
-        self.function_words = language.writing.function_words
-        self.words = language.telling.words
-        self.letters = frozenset(language.writing.letters)
-        self.marks = frozenset(language.telling.marks)
-        self._pair = re.compile(language.telling.pairs)
-        self._ending = re.compile(f"(?:{language.telling.endings})$")
+    def __init__(self, lang: Lang, shift: int) -> None:
+        telling = LANGUAGES[lang].telling
+        self.shift = shift
+        self.letters = frozenset(LANGUAGES[lang].writing.letters)
+        self._marks = frozenset(telling.marks)
+        self._find_pairs = re.compile(telling.pairs).findall
+        self._endings = tuple(telling.endings.split("|"))
 
     def spelling(self, word: str) -> int:
         """Return the points for the letter pairs, the ending and the marks of `word`."""
-        points = _PAIR * len(self._pair.findall(word))
-        points += _ENDING * (self._ending.search(word) is not None)
-        return points + _ENDING * (not self.marks.isdisjoint(word))
+        points = _PAIR * len(self._find_pairs(word))
+        points += _ENDING * word.endswith(self._endings)
+        return points + _ENDING * (not self._marks.isdisjoint(word))
 
 
-_SIGNS: Final = {lang: _LanguageSigns(lang) for lang in LANGUAGES}
-_LANGS: Final = tuple(_SIGNS)
+_LANGS: Final = tuple(LANGUAGES)
+_SIGNS: Final = tuple([_LanguageSigns(lang, _BITS * at) for at, lang in enumerate(_LANGS)])
+_LETTERS_OF_ALL: Final = frozenset().union(*[signs.letters for signs in _SIGNS])
+
+
+def _list_words(words_of: Callable[[Language], Iterable[str]]) -> Mapping[str, tuple[_LanguageSigns, ...]]:
+    """Return the languages that list a word, by word. `words_of`: returns the listed words of a language."""
+    listing: dict[str, tuple[_LanguageSigns, ...]] = {}
+    for language, signs in zip(LANGUAGES.values(), _SIGNS, strict=True):
+        for word in words_of(language):
+            listing[word] = (*listing.get(word, ()), signs)
+    return listing
+
+
+# A frequent word counts as one only where no language has it as a function word.
+_LISTING: Final = {
+    **_list_words(lambda language: language.telling.words),
+    **_list_words(lambda language: language.writing.function_words),
+}
 
 
 def detect_language(text: str) -> Lang | None:
@@ -105,23 +123,15 @@ def _points(raw: str, name: bool) -> int:
     `name`: it is capitalised within a sentence.
     """
     word = fold(raw)
-    points = dict.fromkeys(_LANGS, 0)
-    among = _languages_listing(word) or [*_LANGS]
-    for lang in _languages_listing(word):
-        points[lang] += _WORD
-    if len(among) > 1:
-        with_own_letters = [lang for lang in among if not _SIGNS[lang].letters.isdisjoint(word)]
-        for lang in with_own_letters:
-            points[lang] += _OWN_LETTER_IN_NAME if name else _OWN_LETTER
+    listing = _LISTING.get(word, ())
+    points = sum([_WORD << signs.shift for signs in listing])
+    among: Sequence[_LanguageSigns] = listing or _SIGNS
+    if len(among) > 1 and not _LETTERS_OF_ALL.isdisjoint(word):
+        with_own_letters = [signs for signs in among if not signs.letters.isdisjoint(word)]
+        points += sum(
+            [(_OWN_LETTER_IN_NAME if name else _OWN_LETTER) << signs.shift for signs in with_own_letters]
+        )
         among = with_own_letters or among
     if len(among) > 1 and not name and len(word) > 2:
-        for lang in among:
-            points[lang] += _SIGNS[lang].spelling(word)
-    return sum([points[lang] << _BITS * at for at, lang in enumerate(_LANGS)])
-
-
-def _languages_listing(word: str) -> list[Lang]:
-    """Return the languages that list `word` as a function word, else those that list it as a frequent word."""
-    return [lang for lang, signs in _SIGNS.items() if word in signs.function_words] or [
-        lang for lang, signs in _SIGNS.items() if word in signs.words
-    ]
+        points += sum([signs.spelling(word) << signs.shift for signs in among])
+    return points
