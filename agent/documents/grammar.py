@@ -1,18 +1,20 @@
 """The block structure of markdown: markdown-it's rules, with our own rule for tables.
 
-Strategy: markdown-it's block rules are used with three changes. HTML and link definitions are removed before. A table
-is one token with its rows as they are written, since three tokens a cell are most of the time and memory of a large
-table, and cells beyond the header's are text too. A step is counted before each block and at each line of a paragraph
-(`StepCounter`), so that reading can be cancelled there.
+Strategy: markdown-it's block rules are used with four changes. HTML and link definitions are removed before. A
+paragraph is one token, and its end is looked for once (`_text`). A table is one token with its rows as they are
+written, since three tokens a cell are most of the time and memory of a large table, and cells beyond the header's are
+text too. A step is counted before each block and at each line of a paragraph (`StepCounter`), so that reading can be
+cancelled there.
 """
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import cast
 
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import mdTrim
 from markdown_it.parser_block import RuleFuncBlockType
 from markdown_it.rules_block import StateBlock, blockquote, fence, heading, hr, list_block
 from markdown_it.token import Token
@@ -88,33 +90,92 @@ def _line_text(state: StateBlock, line: int) -> str:
     return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]].strip()
 
 
-_BEGINS: Mapping[str, tuple[RuleFuncBlockType, frozenset[str], list[str]]] = {
-    "fence": (fence, frozenset("`~"), ["paragraph", "reference", "blockquote", "list"]),
-    "blockquote": (blockquote, frozenset(">"), ["paragraph", "reference", "blockquote", "list"]),
-    "hr": (hr, frozenset("*-_"), ["paragraph", "reference", "blockquote", "list"]),
-    "list": (list_block, frozenset("*-+0123456789"), ["paragraph", "reference", "blockquote"]),
-    "heading": (heading, frozenset("#"), ["paragraph", "reference", "blockquote"]),
-}
-"""By name: a rule of markdown-it, the characters that its blocks begin with, and the kinds of block that it ends."""
+def _matches(
+    rules: Sequence[RuleFuncBlockType], state: StateBlock, first: int, end: int, silent: bool
+) -> bool:
+    """Try some rules until one matches; return whether one did."""
+    for rule in rules:  # noqa: SIM110 - a generator for each line would take longer than the rules
+        if rule(state, first, end, silent):
+            return True
+    return False
 
 
-def _try_only_at(rule: RuleFuncBlockType, begins: frozenset[str]) -> RuleFuncBlockType:
-    """Wrap `rule` so that it is tried only where its block can begin: most lines begin with a letter."""
+def _underlined(state: StateBlock, line: int) -> int:
+    """Return the level of the heading that `line` underlines, with `=` or `-` alone; 0 for another line."""
+    text = state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]].rstrip(" \t")
+    if not text or text.strip(text[0]):
+        return 0
+    return 1 if text[0] == "=" else 2 if text[0] == "-" else 0
+
+
+def _text(state: StateBlock, first: int, end: int, silent: bool) -> bool:
+    """Match a paragraph, or a heading above a line of `=` or `-`, as one token.
+
+    markdown-it has a rule for each, which look for the end of the same text, and makes three tokens of it.
+    """
+    rules = state.md.block.ruler.getRules("paragraph")
+    parent, state.parentType = state.parentType, "paragraph"
+    line, level, block_indent, indents = first + 1, 0, state.blkIndent, state.sCount
+    while line < end and not state.isEmpty(line):
+        indent = indents[line]
+        if indent - block_indent <= 3:  # else the line goes on with the paragraph, whatever it is
+            if indent >= block_indent and (level := _underlined(state, line)):
+                break
+            if indent >= 0 and _matches(rules, state, line, end, True):
+                break
+        line += 1
+    state.line = line + (level > 0)
+    token = state.push("heading" if level else "paragraph", f"h{level}" if level else "p", 0)
+    token.content = mdTrim(state.getLines(first, line, block_indent, False))
+    token.map = [first, state.line]
+    if level:
+        state.parentType = parent
+    return True
+
+
+_BEGINS: Sequence[tuple[RuleFuncBlockType, str, bool]] = (
+    (fence, "`~", True),
+    (blockquote, ">", True),
+    (hr, "*-_", True),
+    (list_block, "*-+0123456789", False),
+    (heading, "#", False),
+)
+"""Rules of markdown-it, the characters that their blocks begin with, and whether they end an item of a list."""
+
+
+def _try_by_first_character(*rules: tuple[RuleFuncBlockType, str, bool]) -> RuleFuncBlockType:
+    """Return one rule of several; each is tried only where its block can begin: most lines begin with a letter."""
+    by_character: dict[str, list[RuleFuncBlockType]] = {}
+    for rule, characters, _ in rules:
+        for character in characters:
+            by_character.setdefault(character, []).append(rule)
 
     def apply_rule(state: StateBlock, first: int, end: int, silent: bool) -> bool:
         at = state.bMarks[first] + state.tShift[first]
-        return state.src[at : at + 1] in begins and rule(state, first, end, silent)
+        possible = by_character.get(state.src[at : at + 1])
+        return possible is not None and _matches(possible, state, first, end, silent)
 
     return apply_rule
 
 
+_begin = _try_by_first_character(*_BEGINS)
+_begin_in_list = _try_by_first_character(*[each for each in _BEGINS if each[2]])
+
+
+def _end_item(state: StateBlock, first: int, end: int, silent: bool) -> bool:
+    """Match, where an item of a list goes on, a line that begins another block."""
+    return silent and _begin_in_list(state, first, end, True)
+
+
 def _make_parser(*without: str) -> MarkdownIt:
-    off = ["html_block", "reference", *without]
-    parser = MarkdownIt("commonmark", {"maxNesting": _NESTING}).enable("table").disable(off)
+    replaced = ["fence", "blockquote", "hr", "list", "heading", "lheading"]
+    parser = MarkdownIt("commonmark", {"maxNesting": _NESTING}).enable("table")
+    parser.disable(["html_block", "reference", *replaced, *without])
     ruler = parser.block.ruler
-    for name, (rule, begins, ends) in _BEGINS.items():
-        ruler.at(name, _try_only_at(rule, begins), {"alt": ends})
     ruler.at("table", _table, {"alt": ["paragraph"]})
+    ruler.at("paragraph", _text)
+    ruler.before("paragraph", "begin", _begin, {"alt": ["paragraph", "reference", "blockquote"]})
+    ruler.before("paragraph", "end_item", _end_item, {"alt": ["list"]})
     ruler.before("table", "count_step", _count_step, {"alt": ["paragraph"]})
     ruler.before("table", "edge", _end_paragraph, {"alt": ["paragraph"]})
     return parser
@@ -130,7 +191,8 @@ def parse_blocks(
     """Return markdown-it's tokens for a part of a document; `first` is the number of its first line, from 0.
 
     Lines of tokens count from the start of the part. A "table" token has `meta` with "header" and with "rows", which
-    are (line, text). `indented_code`: whether lines indented by four columns are code.
+    are (line, text). A "paragraph", or a "heading" above a line of marks, is one token with its `content`.
+    `indented_code`: whether lines indented by four columns are code.
     """
     parser = _INDENTED_CODE if indented_code else _NO_INDENTED_CODE
     tokens: list[Token] = []

@@ -111,7 +111,9 @@ class Outline:
             if token.map:
                 self._insert_until(token.map[0] + first)
             match token.type:
-                case "heading_open" | "paragraph_open":
+                case "paragraph" | "heading":
+                    self._read_text(token, token)
+                case "heading_open":
                     self._read_text(token, tokens[at + 1])
                     at += 2
                 case "fence" | "code_block":
@@ -193,7 +195,7 @@ class Outline:
         first = content.map[0] + self._first + 1
         source = content.content
         inner = self._levels[-1] if self._levels else None
-        if token.type == "heading_open" and len(source) <= _HEADING and (not inner or inner.kind == "quote"):
+        if token.type != "paragraph" and len(source) <= _HEADING and (not inner or inner.kind == "quote"):
             self._lead.set_text("")
             if not inner:
                 self._record.end()
