@@ -16,7 +16,7 @@ from agent.text.words import replace_words
 
 from .alike import WordLikeness
 from .postings import NUMBERS, Holders, PackedHolders, array_of
-from .stems import stem_keys
+from .stems import stem_keys, stem_keys_of
 from .vocabulary import PackedWords, Vocabulary
 
 _SET_MAX = 256  # documents that hold a word up to which the set of them is kept, in at most 30 KiB ...
@@ -31,7 +31,7 @@ class Lexicon:
     """
 
     def __init__(self, vocabulary: Vocabulary | None = None) -> None:
-        self.vocabulary = vocabulary or Vocabulary(stem_keys)
+        self.vocabulary = vocabulary or Vocabulary(stem_keys, stem_all=stem_keys_of)
         self.likeness = WordLikeness(self.vocabulary)
         self.live = 0
         self._counts = array(NUMBERS)  # word -> documents
@@ -41,7 +41,7 @@ class Lexicon:
     @classmethod
     def unpack(cls, counts: bytes, holders: PackedHolders, words: PackedWords, live: int) -> "Lexicon":
         """Return the lexicon that `pack` wrote. Raises ValueError when its parts do not fit together."""
-        lexicon = cls(Vocabulary(stem_keys, words))
+        lexicon = cls(Vocabulary(stem_keys, words, stem_keys_of))
         lexicon._counts, lexicon._holders, lexicon.live = array_of(counts), Holders(holders), live
         if len(lexicon._counts) != len(lexicon.vocabulary.words):
             raise ValueError("counts do not fit their words")
@@ -77,8 +77,9 @@ class Lexicon:
 
     def add_document(self, document: int, words: Collection[int]) -> None:
         """Add `document`, a number higher than all before. `words`: the numbers of the document's words, each once."""
+        counts = self._counts
         for word in words:
-            self._counts[word] += 1
+            counts[word] += 1
         self._holders.add(words, document)
         self._holder_sets.clear()
         self.live += 1

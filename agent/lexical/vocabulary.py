@@ -6,7 +6,9 @@ one, which has no text that holds it.
 """
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import filterfalse
 from typing import Final
 
 import msgspec
@@ -30,15 +32,22 @@ class Vocabulary:
     """Folded words by number. One thread may add words while others read.
 
     `stem`: returns the stems by which a folded word is compared. `packed`: the state to begin with; raises ValueError
-    when its parts do not fit together.
+    when its parts do not fit together. `stem_all`: returns the stems of several words, where that takes less than
+    calls of `stem`.
 
     `words`: each word, by its number. `by_stem`, `by_run`: the numbers of the words with a stem, and of those that
     hold a run of `RUN` letters. `runs`: how many different runs each word has.
     """
 
-    def __init__(self, stem: Callable[[str], Sequence[str]], packed: PackedWords | None = None) -> None:
+    def __init__(
+        self,
+        stem: Callable[[str], Sequence[str]],
+        packed: PackedWords | None = None,
+        stem_all: Callable[[Sequence[str]], Iterable[Sequence[str]]] | None = None,
+    ) -> None:
         self.words: list[str] = []
         self.stem = stem
+        self._stem_all = stem_all or partial(map, stem)
         self.by_stem = Postings()
         self.by_run = Postings()
         self.runs = array("H")
@@ -63,20 +72,21 @@ class Vocabulary:
 
     def add_word(self, word: str) -> int:
         """Return the number of a folded word, which is added if it is unknown."""
-        number = self._numbers.get(word)
-        if number is None:
-            number = self._numbers[word] = len(self.words)
-            self.words.append(word)
-            self.by_stem.add(self.stem(word), number)
-            runs = runs_of(word)
-            self.runs.append(len(runs))
-            self.by_run.add(runs, number)
-        return number
+        return self.number_words((word,))[0]
 
     def number_words(self, words: Sequence[str]) -> list[int]:
         """Return the numbers of folded words; unknown words are added."""
-        found = list(map(self._numbers.get, words))
-        return [self.add_word(words[at]) if number is None else number for at, number in enumerate(found)]
+        new = list(filterfalse(self._numbers.__contains__, words))
+        for word, stems in zip(new, self._stem_all(new), strict=True):
+            if word in self._numbers:  # it stands in `words` twice
+                continue
+            number = self._numbers[word] = len(self.words)
+            self.words.append(word)
+            self.by_stem.add(stems, number)
+            runs = runs_of(word)
+            self.runs.append(len(runs))
+            self.by_run.add(runs, number)
+        return list(map(self._numbers.__getitem__, words))
 
     def number_of(self, word: str) -> int | None:
         """Return the number of a known word, or None."""

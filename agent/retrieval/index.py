@@ -16,11 +16,11 @@ from itertools import groupby
 
 import tantivy
 
-from agent.lang import Lang
+from agent.lang import LANGUAGES, Lang
 from agent.lexical.postings import NUMBERS, array_of
 from agent.lexical.queries import GRAM_POSTINGS, STEM_POSTINGS, gram_terms, stem_terms
 from agent.lexical.searcher import RankedDocuments, Searcher
-from agent.lexical.stems import stem
+from agent.lexical.stems import StemTable, stem
 from agent.ports.search import Passage
 
 from .base import GRAM_FIELD, IndexData, IndexedSection, leads_of, open_section_index
@@ -66,8 +66,9 @@ class KnowledgeIndex:
         if added or gone:
             writer = self.base.tantivy.writer(_HEAP_LARGE if len(added) > _LARGE else _HEAP_SMALL, 1)
             self._remove_files(gone, writer)
+            stems = {lang: StemTable(lang) for lang in LANGUAGES}
             for file, of_file in groupby(added, key=lambda passage: passage.file):
-                self._add_file(list(of_file), (terms or {}).get(file), effort, writer)
+                self._add_file(list(of_file), (terms or {}).get(file), stems, effort, writer)
             effort.check()
             writer.commit()
             writer.wait_merging_threads()
@@ -98,10 +99,11 @@ class KnowledgeIndex:
         self,
         passages: Sequence[Passage],
         terms: FileTerms | None,
+        stems: Mapping[Lang, StemTable],
         effort: Effort,
         writer: tantivy.IndexWriter,
     ) -> None:
-        """Index the sections of one file. `terms`: its words, where they were cut before."""
+        """Index the sections of one file. `terms`: its words, where they were cut before. `stems`: of all files."""
         terms = terms or terms_of(passages, effort)
         numbers = self.lexicon.number_words(terms.words)
         stemmed: dict[Lang, list[str]] = {}
@@ -110,7 +112,7 @@ class KnowledgeIndex:
             effort.check()
             lang = passage.lang
             if lang not in stemmed:
-                stemmed[lang] = [stem(lang, word) for word in terms.words]
+                stemmed[lang] = stems[lang].find_stems(terms.words)
             document = tantivy.Document()
             document.add_unsigned("number", len(self.sections))
             document.add_text("file", passage.file)
