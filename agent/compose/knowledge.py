@@ -14,7 +14,7 @@ import trio
 from ..config import MEMORY
 from ..embedding.open import choose, open_meaning
 from ..errors import UsageError
-from ..heap import freeze_so_far, trim_heap
+from ..heap import collect_rarely, freeze_so_far, trim_heap
 from ..host import WorkerThreads
 from ..ports.embed import Embedder
 from ..ports.observe import Observer
@@ -106,9 +106,10 @@ class Knowledge:
             if meaning is not None:
                 meaning.on_progress = self._note_embedded
             self._opened.set()
-            self._live = await LiveKnowledge.open(
-                self._kb, self._run_sync, meaning, self._cache(), self._note_progress, self._foreign
-            )
+            with collect_rarely():
+                self._live = await LiveKnowledge.open(
+                    self._kb, self._run_sync, meaning, self._cache(), self._note_progress, self._foreign
+                )
             await self._run_sync(trim_heap)
         for skipped in self._snapshot().skipped:
             _log.warning("file left out of the knowledge base", file=skipped.file, why=skipped.reason)
