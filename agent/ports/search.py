@@ -49,6 +49,10 @@ class SnippetShelf(Protocol):
         """Return the statements; some microseconds each time."""
         ...
 
+    def may_hold(self, sign: str) -> bool:
+        """Return false where no statement holds `sign`, without loading them."""
+        ...
+
 
 class Passage(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A section: the text under one heading of a file, or a part of it; equal to no other.
@@ -68,6 +72,10 @@ class Passage(msgspec.Struct, frozen=True, eq=False, gc=False):
     def snippets(self) -> tuple[Snippet, ...]:
         """Return its statements, in the order of the file."""
         return self.held if isinstance(self.held, tuple) else self.held.load_snippets()
+
+    def may_hold(self, sign: str) -> bool:
+        """Return false where no statement holds `sign`, for a shelf without reading the statements."""
+        return isinstance(self.held, tuple) or self.held.may_hold(sign)
 
 
 class Hit(msgspec.Struct, frozen=True):

@@ -84,6 +84,10 @@ class ShelvedStatements(msgspec.Struct, frozen=True, eq=False, gc=False):
         """Return the statements as objects; see `_load_snippets`."""
         return _load_snippets(self)
 
+    def may_hold(self, sign: str) -> bool:
+        """Return false where no statement holds `sign`."""
+        return sign.encode() in self.content
+
 
 @lru_cache(maxsize=_LOADED)
 def _load_snippets(shelved: ShelvedStatements) -> tuple[Snippet, ...]:

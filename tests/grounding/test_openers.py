@@ -1,7 +1,10 @@
 """Candidates for opening questions: the questions that stand in the documents, in their own words."""
 
+import pytest
+
 from agent.grounding.openers import find_questions
 from agent.ports.search import Lang, Passage, Snippet
+from agent.retrieval.packed_sections import ShelvedStatements, shelve
 
 
 def passage(heading: str, *statements: str, lang: Lang = "en") -> Passage:
@@ -45,6 +48,22 @@ def test_statements_that_ask_are_taken_where_another_follows() -> None:
     assert texts(asked) == ["Which cards do you accept?", "Is cash accepted?"]
     assert texts(passage("Payment", "We take cards.", "Which cards do you accept?")) == []
     assert texts(passage("Q. Which cards do you accept?")) == ["Which cards do you accept?"]
+
+
+def test_statements_without_a_question_mark_are_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A start would make objects of all statements of a large folder; those of a section that asks are found."""
+    asks = shelve(passage("Payment", "Which cards do you accept?", "Visa."))
+    tells = shelve(passage("Payment", "We take cards.", "Visa too."))
+    loaded: list[object] = []
+    load = ShelvedStatements.load_snippets
+
+    def note(shelved: ShelvedStatements) -> tuple[Snippet, ...]:
+        loaded.append(shelved)
+        return load(shelved)
+
+    monkeypatch.setattr(ShelvedStatements, "load_snippets", note)
+    assert texts(tells, asks) == ["Which cards do you accept?"]
+    assert loaded == [asks.held]
 
 
 def test_no_question_holds_a_number_or_cannot_be_shown() -> None:
