@@ -36,13 +36,14 @@ STEM: Final = 4
 """Letters in which two words must agree."""
 CACHED_SNIPPETS: Final = 16_384
 """Size of the caches of names, rows and small letters, in texts."""
+CACHED_PIECES: Final = 65_536
+"""Size of the cache of stems, in pieces between white space."""
 
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _RULE: Final = re.compile(r"[ \t:|]*+-[ \t:|-]*")
 _SAID_OF_ALL: Final = FUNCTION_WORDS.union(*[each.stating.said_of_all for each in LANGUAGES.values()])
 
 
-@lru_cache(maxsize=65_536)
 def _stem_of(word: str) -> str:
     """Return the first letters by which a word is compared, "" when it is no content word."""
     lower = word.lower()
@@ -51,10 +52,23 @@ def _stem_of(word: str) -> str:
     return lower[:STEM]
 
 
+class _Stems(dict[str, frozenset[str]]):
+    """The stems of the content words of each piece between white space, made when it is first looked up; a cache."""
+
+    def __missing__(self, piece: str) -> frozenset[str]:
+        if len(self) >= CACHED_PIECES:
+            self.clear()
+        its = self[piece] = frozenset([stem for word in _WORD.findall(piece) if (stem := _stem_of(word))])
+        return its
+
+
+_STEMS: Final = _Stems()
+
+
 @lru_cache(maxsize=CACHED_SNIPPETS)
 def names_of(text: str) -> frozenset[str]:
     """Return the stems of a text's content words."""
-    return frozenset([stem for word in _WORD.findall(text) if (stem := _stem_of(word))])
+    return frozenset().union(*map(_STEMS.__getitem__, text.split()))
 
 
 @lru_cache(maxsize=CACHED_SNIPPETS)

@@ -9,9 +9,10 @@ of its sentences the snippet that says most of it. The best hits fill up until `
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Final, TypeAlias, TypeVar
+
+import msgspec
 
 from agent.ports.search import Snippet
 from agent.text.sentences import find_line_sentences
@@ -41,8 +42,7 @@ Span = tuple[int, int]
 """A part of a text: the offset of its first character and the offset after its last, in Unicode code points."""
 
 
-@dataclass(frozen=True, slots=True)
-class SnippetUses:
+class SnippetUses(msgspec.Struct, frozen=True):
     """The snippets that an answer may use, before the numbers that they support are known.
 
     `quoted`: the part of the answer that quotes a snippet, by index. `fits`: for each other sentence, its part, and by
@@ -102,12 +102,19 @@ def _count_shared_names(
     """
     least = SAYS * len(wanted)
     stems = [fold_sigma(stem) for stem in wanted]
-    return {
-        index: size
-        for index, text in enumerate(texts)
-        if sum([stem in text for stem in stems]) >= least
-        and (size := len(wanted & names_of(snippets[index].text))) >= least
-    }
+    found: dict[int, int] = {}
+    for index, text in enumerate(texts):
+        left = len(stems)
+        for stem in stems:
+            if stem not in text:
+                left -= 1
+                if left < least:
+                    break
+        else:
+            size = len(wanted & names_of(snippets[index].text))
+            if size >= least:
+                found[index] = size
+    return found
 
 
 Result = TypeVar("Result")

@@ -5,6 +5,8 @@ A snippet's evidence is made once and cached: the cache is keyed by the citation
 
 from functools import lru_cache
 
+from msgspec.structs import replace
+
 from agent.numbers.columns import NOTHING, sums_in
 from agent.numbers.number_tokens import Kind, tokens
 from agent.numbers.rates import find_rates
@@ -49,5 +51,5 @@ def read_evidence(text: str, headings: tuple[str, ...] = (), said: str = "") -> 
         found += tokens(said, source=True, heading=heading)
     rate = frozenset().union(*map(find_rates, headings))
     if rate:
-        found = tuple([t._replace(rate=rate) if not t.rate and t.kind in _RATED else t for t in found])
+        found = tuple([replace(t, rate=rate) if not t.rate and t.kind in _RATED else t for t in found])
     return collect_keys(found)

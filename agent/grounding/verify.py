@@ -14,18 +14,17 @@ also asks that the number's row in the snippet shares a word with the answer's s
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final, NamedTuple
+from collections.abc import Collection, Sequence
+from typing import Final
+
+import msgspec
 
 from agent.numbers.layout import remove_source_marks, render_bullets
-from agent.numbers.number_tokens import TOO_MANY, Kind, NumberToken, find_numbers, make_tokens
-from agent.numbers.source_numbers import SourceNumbers
-from agent.numbers.token import Key
+from agent.numbers.number_tokens import TOO_MANY, NumberToken
 from agent.ports.brain import Confidence, VerifiedText
 from agent.ports.search import Hit, Snippet
 
+from .answer_numbers import AnswerNumbers
 from .binding import Binding, find_bound, names_of, rows_of
 from .citations import (
     FILL,
@@ -54,7 +53,7 @@ of 15 % of answers, of which 80 % are right.
 """
 
 
-class NumberCheck(NamedTuple):
+class NumberCheck(msgspec.Struct, frozen=True, kw_only=True):
     """One number of an answer. `supported_by`: index of the citation that holds it, or `None`.
 
     `text`, `kind`, `value`: as in `Token`. `start`, `end`: offsets in the verdict's `said`.
@@ -68,8 +67,7 @@ class NumberCheck(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """The decision of the number rule on an answer.
 
     `said`: the text to send: the answer with list markers as bullets and without marks that count sources.
@@ -136,13 +134,21 @@ def verify_in_steps(
 
 
 def _leave_out_repeated(hits: Sequence[Hit]) -> Sequence[Hit]:
-    """Return the first hit of each snippet. Where no two have one text, as in most turns, no snippet is hashed."""
-    if len({hit.snippet.text for hit in hits}) == len(hits):
-        return hits
-    first: dict[Snippet, Hit] = {}
+    """Return the first hit of each snippet. Only snippets whose text another has are compared."""
+    distinct: list[Hit] = []
+    first: dict[str, Snippet] = {}
+    others: set[Snippet] = set()
     for hit in hits:
-        first.setdefault(hit.snippet, hit)
-    return list(first.values())
+        snippet = hit.snippet
+        text = snippet.text
+        if text not in first:
+            first[text] = snippet
+        elif snippet == first[text] or snippet in others:
+            continue
+        else:
+            others.add(snippet)
+        distinct.append(hit)
+    return distinct
 
 
 def check_numbers(
@@ -183,7 +189,7 @@ def _check_answer(
     """Return the verdict on an answer (`check_numbers`), and the parts of it that each citation was cited for."""
     texts = (text for each in snippets for text in (each.text, each.plain_text))
     said = render_bullets(remove_source_marks(answer, len(snippets), texts))
-    reading = _AnswerNumbers(said, snippets)
+    reading = AnswerNumbers(said, snippets)
     if len(reading.found) > TOO_MANY:
         return _make_verdict(said, (), reading.found[-1:], ()), ()
     if fill is not None or binding == "strict":
@@ -211,133 +217,29 @@ def _check_answer(
     return verdict, tuple([places.get(i, ()) for i in cited])
 
 
-class _NumbersOfText:
-    """The numbers of a text, which is read once for both of its forms: `unrated`, and `rated`, with their rates."""
-
-    __slots__ = ("_rated", "_reader", "unrated")
-
-    def __init__(self, text: str) -> None:
-        self._reader = find_numbers(text)
-        self._rated: tuple[NumberToken, ...] | None = None
-        self.unrated = make_tokens(self._reader, rates=False)
-
-    @property
-    def rated(self) -> tuple[NumberToken, ...]:
-        """Return the numbers with their rates, which are read when they are first asked for."""
-        if self._rated is None:
-            self._rated = make_tokens(self._reader, rates=True)
-        return self._rated
-
-
-_read_answer = lru_cache(maxsize=256)(
-    _NumbersOfText
-)  # a question that is asked again is answered in the same words
-_KEPT_CHARACTERS: Final = 2000  # of an answer whose numbers are kept
-
-
-class _AnswerNumbers:
-    """The numbers of an answer, and which of them each snippet supports; a snippet is read when this is asked.
-
-    `found`: the numbers, with their rates once a snippet that states a rate was read: until then no rate is compared.
-    `masks`: by the index of each snippet that was read, the numbers that it supports, as bits. An answer without a
-    number needs no snippet, and reads none.
-    """
-
-    __slots__ = ("_is_rated", "_lookup", "_numbers", "_snippets", "found", "masks")
-
-    def __init__(self, said: str, snippets: Sequence[Snippet]) -> None:
-        self._numbers = _read_answer(said) if len(said) <= _KEPT_CHARACTERS else _NumbersOfText(said)
-        self._snippets = snippets
-        self._is_rated = False
-        self.found = self._numbers.unrated
-        self._lookup = _NumberLookup(self.found)
-        self.masks: dict[int, int] = {}
-
-    def read_mask(self, index: int) -> Steps[int]:
-        """Return the numbers that a snippet supports, as bits; yield the length of its citation if it is read now."""
-        mask = self.masks.get(index)
-        if mask is None:
-            snippet = self._snippets[index]
-            evidence = evidence_for(snippet)
-            if evidence.rated and not self._is_rated:
-                self._is_rated = True
-                self.found = self._numbers.rated
-                self._lookup = _NumberLookup(self.found)
-            mask = self.masks[index] = self._lookup.find_supported(evidence)
-            yield len(snippet.text) + sum(map(len, snippet.headings))
-        return mask
-
-    def read_masks(self, indexes: Iterable[int]) -> Steps[None]:
-        """Read the masks of the snippets `indexes`; yield as `read_mask`."""
-        for index in indexes if self.found else ():
-            yield from self.read_mask(index)
-
-    def are_held(self, masks: Iterable[int]) -> bool:
-        """Tell whether `masks` hold all numbers together."""
-        held = 0
-        for mask in masks:
-            held |= mask
-        return held == (1 << len(self.found)) - 1
-
-
-class _NumberLookup:
-    """The tokens of an answer in the form in which a snippet's keys are looked up.
-
-    Most tokens need one key, and a snippet has few keys: those are looked up by key, the others one by one.
-    """
-
-    __slots__ = ("_alone", "_others")
-
-    def __init__(self, found: Sequence[NumberToken]) -> None:
-        self._alone: dict[Key, int] = {}
-        self._others: list[tuple[int, NumberToken]] = []
-        bit = 1
-        for token in found:
-            if token.rate or token.kind is Kind.RANGE or max(map(len, token.needs), default=0) != 1:
-                self._others.append((bit, token))
-            else:
-                for (key,) in token.needs:
-                    self._alone[key] = self._alone.get(key, 0) | bit
-            bit <<= 1
-
-    def find_supported(self, evidence: SourceNumbers) -> int:
-        """Return the tokens that a snippet supports, as bits."""
-        mask = 0
-        for key in evidence.keys & self._alone.keys():
-            mask |= self._alone[key]
-        for bit, token in self._others:
-            if _supports(evidence, token):
-                mask |= bit
-        return mask
-
-
-def _supports(evidence: SourceNumbers, token: NumberToken) -> bool:
-    """Tell whether a snippet supports a token."""
-    keys, holds = evidence.keys, evidence.keys.issuperset
-    for group in token.needs:
-        if (group[0] in keys if len(group) == 1 else holds(group)) and (
-            not token.rate or evidence.at_rate(group, token.rate)
-        ):
-            return True
-    return token.kind is Kind.RANGE and evidence.holds(token)
-
-
 def _make_verdict(
     said: str, citations: tuple[Snippet, ...], found: Sequence[NumberToken], masks: Sequence[int]
 ) -> Verdict:
     checks: list[NumberCheck] = []
     refused: list[NumberToken] = []
-    numbered = tuple(enumerate(masks))
     bit = 1
     for token in found:
         by = None
-        for index, mask in numbered:
+        for index, mask in enumerate(masks):
             if mask & bit:
                 by = index
                 break
         else:
             refused.append(token)
-        checks.append(NumberCheck(token.text, token.kind, token.value, by, token.start, token.end))
+        check = NumberCheck(
+            text=token.text,
+            kind=token.kind,
+            value=token.value,
+            supported_by=by,
+            start=token.start,
+            end=token.end,
+        )
+        checks.append(check)
         bit <<= 1
     return Verdict(said, citations, tuple(checks), tuple(refused))
 

@@ -7,8 +7,9 @@ unit of its sums, `Prices in kr`, gives it to the lines below that hold one numb
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from .identifiers import CALLS
 from .language_tables import TEXT_PARTS, pattern, unite_words
@@ -31,8 +32,7 @@ _LABEL = 80
 """Characters of a label that are examined."""
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(msgspec.Struct, frozen=True):
     """The unit and rate that a column's header or a label states for its numbers.
 
     `sort`, `unit`: for bare numbers; `Sort.BARE` states none. `rate`: for all numbers. `span`: the rate for money when

@@ -1,7 +1,8 @@
 """Reads dates and times of day at an offset of plain text."""
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from .language_tables import AM, AND, OR, PM, THE, TO, either, pattern, unite_words
 from .vocabulary import CAPITALIZED_MONTHS, MONTHS
@@ -48,8 +49,7 @@ OPENING = unite_words(lambda each: each.calendar.time_openers)
 """Words after which "9.30" is a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Date:
+class Date(msgspec.Struct, frozen=True):
     """A date or a part of one; `year`, `month`, `day` are 0 where missing. `start` is that of its own digits."""
 
     start: int
@@ -125,8 +125,7 @@ def month_first_at(s: str, at: int) -> tuple[Date, ...]:
     return tuple(dates)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Time:
+class Time(msgspec.Struct, frozen=True, kw_only=True):
     """A time of day in seconds since midnight.
 
     `sure`: it can be nothing else. `half`: "a" or "p" when "am" or "pm" was written, else "". `hour`: as it is written.

@@ -1,6 +1,6 @@
 """Finds the start of a number in digits, with the sign, currency and point right before it."""
 
-from dataclasses import dataclass
+import msgspec
 
 from .characters import SEAM
 from .language_tables import MINUS
@@ -11,8 +11,7 @@ _DOLLARS = {"US": "USD", "A": "AUD", "AU": "AUD", "C": "CAD", "CA": "CAD", "NZ":
 _OPENERS = frozenset(" \n([{\"'“”«»:=<>~≈/|" + SEAM)
 
 
-@dataclass(slots=True, kw_only=True)
-class Digits:
+class Digits(msgspec.Struct, kw_only=True):
     """A digit run from `at` to `end`.
 
     `char`: the character before it, "" where the text is already read. `follow`: the character behind it. `before`: the

@@ -109,7 +109,7 @@ def _unit_at(s: str, at: int) -> tuple[str, int]:
 
 def urls(s: str) -> list[tuple[int, int, str]]:
     """Return every URL of `s` as (start, end, text without trailing punctuation)."""
-    if "://" not in s and "www." not in s.lower():
+    if "://" not in s and "w." not in s and "W." not in s:
         return []
     found = []
     for match in _URL.finditer(s):

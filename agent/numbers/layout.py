@@ -20,6 +20,7 @@ from .language_tables import AND, COUNTINGS, OR, TO, either, pattern, unite_word
 _STEP_WORDS: Final = unite_words(lambda each: each.labels.step_words)
 STEPS: Final = _STEP_WORDS | unite_words(lambda each: each.labels.plural_step_words)
 """The names of steps of instructions, before their number."""
+_MARKED_STEPS: Final = [form for word in _STEP_WORDS for form in (word, word.capitalize(), word.upper())]
 _STEP_FORMS: Final = [form for word in STEPS for form in (word, word.capitalize())]
 _STEP_PHRASES: Final = {
     word: (each.labels.that_step, each.labels.those_steps)
@@ -29,11 +30,10 @@ _STEP_PHRASES: Final = {
 """By the name of a step: the phrases in place of "step 3" and of "steps 3 to 5"."""
 
 _MARKER: Final = re.compile(
+    rf"(?=[ \t\d*+>#_{''.join(sorted({form[0] for form in _MARKED_STEPS}))}-])"  # most lines begin with another
     r"(?P<indent>[ \t]{0,40})(?P<lead>(?:[-*+>][ \t]{1,4}){0,3}(?:#{1,6}[ \t]{1,4})?)"
     r"(?:(?P<open>\*\*|__)?(?P<number>\d{1,3})[.)](?P<close>\*\*|__)?(?=[ \t\n]|$)[ \t]{0,8}"
-    r"|(?P<bold>\*\*|__)?(?P<word>"
-    + pattern(_STEP_WORDS, [form for word in _STEP_WORDS for form in (word.capitalize(), word.upper())])
-    + r") (?P<step>\d{1,3})(?![\w%]|[.,]\d)"
+    r"|(?P<bold>\*\*|__)?(?P<word>" + pattern(_MARKED_STEPS) + r") (?P<step>\d{1,3})(?![\w%]|[.,]\d)"
     r"(?:(?P<tail>[ \t]?[.:)-])(?=[ \t\n*_]|$))?"
     r"(?P<unbold>\*\*|__)?[ \t]{0,8})"
 )

@@ -118,11 +118,18 @@ def _tokens(r: NumberReader, rates: bool) -> tuple[NumberToken, ...]:
         needs, gives = ((), keys.gives_of(found)) if r.source else (keys.needs_of(found), ())
         made.append(
             NumberToken(
-                r.text[first:last], found.kind, found.value, first, last, needs, gives, found.amounts,
-                _rate(r, found) if rates else NO_RATE,
-                found.amount is not None and found.amount.words,
+                text=r.text[first:last],
+                kind=found.kind,
+                value=found.value,
+                start=first,
+                end=last,
+                needs=needs,
+                gives=gives,
+                amounts=found.amounts,
+                rate=_rate(r, found) if rates else NO_RATE,
+                words=found.amount is not None and found.amount.words,
             )
-        )  # fmt: skip
+        )
     return tuple(made)
 
 
@@ -138,7 +145,9 @@ def _as_written(text: str, start: int, end: int, source: bool) -> NumberToken:
     """Return a token that only the same characters support, at offsets in the original."""
     found = keys.same(Kind.UNREAD, text.casefold(), start, end, "id")
     needs, gives = ((), found.gives) if source else (found.needs, ())
-    return NumberToken(text, Kind.UNREAD, text, start, end, needs, gives)
+    return NumberToken(
+        text=text, kind=Kind.UNREAD, value=text, start=start, end=end, needs=needs, gives=gives
+    )
 
 
 def _with_hidden(r: NumberReader, made: tuple[NumberToken, ...]) -> tuple[NumberToken, ...]:

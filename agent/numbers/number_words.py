@@ -8,9 +8,10 @@ ordinal. Readings are cached by word, since a text repeats its words.
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
+
+import msgspec
 
 from agent.lang import LANGUAGES
 from agent.lang.language import words
@@ -60,8 +61,7 @@ WordSort = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class NumberWord:
+class NumberWord(msgspec.Struct, frozen=True):
     """The number that one word states.
 
     `sort`: the kind of number. `atoms`: the values of its number words; of an ordinal the place, of a fraction the
@@ -235,10 +235,10 @@ for _name in sorted(ATOMS, key=len, reverse=True):
 
 def _find_atom(lower: str, at: int) -> str | None:
     """Return the longest number word that starts at `at` in `lower`, or `None`."""
-    for name in _ATOMS_BY_LETTER.get(lower[at], ()):
-        if lower.startswith(name, at):
-            return name
-    return None
+    names = _ATOMS_BY_LETTER.get(lower[at], ())
+    if not lower.startswith(names, at):  # true of most words
+        return None
+    return next(name for name in names if lower.startswith(name, at))
 
 
 def cardinal_value(atoms: tuple[int, ...]) -> int | None:

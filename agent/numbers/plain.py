@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from html.entities import html5
 from typing import Final, TypeAlias
 
+import msgspec
+
 from agent.lang import LANGUAGES
 from agent.text.words import normalize_text
 
@@ -126,7 +128,6 @@ _QUIET_MARKS = "«»“”„•·›"
 """Marks that are no ASCII and stand for themselves; a `›` parts the headings of each citation."""
 _PLAIN_TEXT = re.compile(rf"[\n -%'-)+-;=?-Z\]^a-{{|}}{_LETTERS}°{_QUIET_MARKS}]*+")
 _SURPLUS_SPACE = re.compile(r" [ \n]|\n[ \t]|\n\n\n|\t")
-_IRREGULAR_SPACES = ("  ", " \n", "\n ", "\n\n\n", "\t", "-\n")
 _HYPHENATED = re.compile(r"(\d)-\n(?=\d)|(?<![^\W\d_])([^\W\d_]++)-\n([^\W\d_]++)")
 _CHARACTER = re.compile(
     rf"[^\t\n -%'-\[\]-~{_LETTERS}°]"
@@ -156,8 +157,7 @@ class HiddenDigits:
     end: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlainText:
+class PlainText(msgspec.Struct, frozen=True, kw_only=True):
     """A text in plain form.
 
     `maps`: for each pass, last first, the edits that lead back to the original's offsets. `hidden`: digits in markup.
@@ -179,9 +179,15 @@ class PlainText:
         return start, end
 
 
+def _has_surplus_space(text: str) -> bool:
+    """Tell whether spaces or lines need a substitution, or a hyphen may part a word at a line's end."""
+    lines = "\n" in text
+    return "  " in text or (lines and (" \n" in text or "\n " in text or "-\n" in text or "\n\n\n" in text))
+
+
 def make_plain(text: str) -> PlainText:
     """Return `text` in plain form, in time linear in its length."""
-    if not any(spaces in text for spaces in _IRREGULAR_SPACES) and _PLAIN_TEXT.fullmatch(text):
+    if not _has_surplus_space(text) and _PLAIN_TEXT.fullmatch(text):
         return PlainText(text=text, maps=(), is_unchanged=True)
     try:
         return _rewrite(text)

@@ -36,7 +36,8 @@ _EACH = merge_tables(lambda each: each.rates.adverbs)
 _COMPOUND = merge_tables(lambda each: each.rates.charge_prefixes)
 _CHARGE = f"(?:{either(lambda each: each.rates.charge_suffixes)})"
 _PER = pattern(PER)
-_EVERY = pattern(unite_words(lambda each: each.rates.every))
+_EVERY_WORDS = unite_words(lambda each: each.rates.every)
+_EVERY = pattern(_EVERY_WORDS)
 _ZONES = r"(?:UTC|GMT|CES?T|EES?T|WES?T|[ECMP][SD]T|BST|IST|JST|AES?T|Z)"
 
 _SQUARE = pattern(word for word, power in POWER_WORDS.items() if power == "2")
@@ -47,18 +48,18 @@ _RATE_TEXT = (
     rf"|[ \n](?:{_EVERY})[ \n](?P<span>{_UNIT_WORD})"
     rf"|[ \n](?P<each>{pattern(_EACH)})(?![^\W_])|[ \n](?P<annum>p\.a\.|per annum)"
 )
-_RATE_STARTS = pattern(
-    PER, unite_words(lambda each: each.rates.every), unite_words(lambda each: each.rates.stop_words)
-)
+_RATE_STARTS = pattern(PER, _EVERY_WORDS, unite_words(lambda each: each.rates.stop_words))
 _ASIDES = pattern(unite_words(lambda each: each.rates.asides))
 _WORDS_BETWEEN = rf"(?:[ \n](?!(?:{_RATE_STARTS})[ \n])(?:[^\W\d_]+|(?:{_ASIDES})\.)){{0,3}}?"
 _RATE_AFTER_NUMBER = re.compile(rf"{_WORDS_BETWEEN}(?:[ \n]?\()?(?:{_RATE_TEXT})", re.I)
 _NEXT_RATE = re.compile(rf",?(?:{_RATE_TEXT})", re.I)
+_STARTS = "".join(sorted({word[0] for word in (*PER, *_EVERY_WORDS, *_EACH, *_COMPOUND)}))
 _RATE = re.compile(
-    rf"(?:/ ?|(?<![^\W_])(?:{_PER})[ \n])(?P<per>(?:\d[\d ]{{0,7}} ?)?{_UNIT_WORD}|\d[\d ]{{0,7}})"
-    rf"|(?<![^\W_])(?:{_EVERY})[ \n](?P<span>{_UNIT_WORD})"
-    rf"|(?<![^\W_])(?P<each>{pattern(_EACH)})(?![^\W_])"
-    rf"|(?<![^\W_])(?P<compound>{pattern(_COMPOUND)}){_CHARGE}",
+    rf"(?:(?<![^\W_])(?=[{_STARTS}])|(?=/))"  # no rate begins at most characters
+    rf"(?:(?:/ ?|(?:{_PER})[ \n])(?P<per>(?:\d[\d ]{{0,7}} ?)?{_UNIT_WORD}|\d[\d ]{{0,7}})"
+    rf"|(?:{_EVERY})[ \n](?P<span>{_UNIT_WORD})"
+    rf"|(?P<each>{pattern(_EACH)})(?![^\W_])"
+    rf"|(?P<compound>{pattern(_COMPOUND)}){_CHARGE})",
     re.I,
 )
 _CHARGE_NAME = re.compile(
@@ -67,9 +68,7 @@ _CHARGE_NAME = re.compile(
     rf"(?:[ \n](?:{_PER})[ \n](?P<per>{_UNIT_WORD})(?![^\W_]))?",
     re.I,
 )
-_CHARGE_STEMS = sorted(
-    name for stem in unite_words(lambda each: each.rates.charge_stems) for name in (stem, stem.capitalize())
-)
+_CHARGE_STEMS = sorted(unite_words(lambda each: each.rates.charge_stems))
 """Stems that the names of charges contain."""
 _REACH = 16  # letters of a word before the stem of a charge that are examined
 _MOST_CHARGES = 500  # of a text, that are examined
@@ -112,11 +111,13 @@ def _name_rate(match: re.Match[str]) -> str:
 def find_charges(s: str) -> Iterator[tuple[int, Rate]]:
     """Yield the end and the rate of each name of a charge ("monthly fee", "årsavgiften", "price per user")."""
     offsets: list[int] = []
-    for stem in [each for each in _CHARGE_STEMS if each in s]:
-        at = s.find(stem)
+    lower = s.lower()
+    stems = [stem for stem in _CHARGE_STEMS if stem in lower]
+    for name in (*map(str.capitalize, stems), *stems):
+        at = s.find(name)
         while at >= 0 and len(offsets) < _MOST_CHARGES:
             offsets.append(at)
-            at = s.find(stem, at + len(stem))
+            at = s.find(name, at + len(name))
     for offset in sorted(offsets):
         start = offset
         while start > offset - _REACH and start and s[start - 1].isalpha():

@@ -7,7 +7,8 @@ a space lies none, so a row that stops there has not read its token whole, and t
 import re
 from bisect import bisect_right
 from itertools import accumulate
-from typing import NamedTuple
+
+import msgspec
 
 from . import keys
 from .characters import SEAM
@@ -37,7 +38,7 @@ _CHAIN = 20
 """Numbers of a list to which a unit behind its last number is lent."""
 
 
-class Before(NamedTuple):
+class Before(msgspec.Struct, frozen=True):
     """The word that ends at most two characters before a place; "" and -1 without such a word."""
 
     word: str = ""

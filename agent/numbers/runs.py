@@ -4,10 +4,11 @@ Between two number words that touch lies no border: the run is read whole or not
 """
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
+
+import msgspec
 
 from agent.lang.language import words
 
@@ -41,8 +42,7 @@ _POINTS = unite_words(lambda each: each.cardinals.decimal_points)
 _POWERS = {1000: 3, 10**6: 6, 10**9: 9, 10**12: 12}
 
 
-@dataclass(slots=True)
-class WordRun:
+class WordRun(msgspec.Struct):
     """A run of number words. `what`: an amount, a range from `low`, an `ordinal`, unread, or exempt as no number."""
 
     what: Literal["amount", "range", "ordinal", "unread", "exempt"]

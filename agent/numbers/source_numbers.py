@@ -1,13 +1,13 @@
 """The look-up that decides whether an answer's number stands in a source, over all the numbers of that source."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from .token import End, Key, NumberToken, Pair, Rate, Sort
 
 
-@dataclass(frozen=True, slots=True)
-class SourceNumbers:
+class SourceNumbers(msgspec.Struct, frozen=True):
     """The keys that the numbers of a source give together, in the form that an answer's keys are looked up in.
 
     `keys`: all of them. `rated`: for keys that only numbers with a rate gave, the rates of those numbers. `lows`,
@@ -60,16 +60,16 @@ def collect_keys(found: Iterable[NumberToken]) -> SourceNumbers:
     keys: set[Key] = set()
     amounts: set[str] = set()
     rated: dict[Key, set[Rate]] = {}
-    unrated: set[Key] = set()
     ends: tuple[dict[str, set[tuple[Sort, str]]], dict[str, set[tuple[Sort, str]]]] = ({}, {})
     for token in found:
         amounts.update(token.amounts)
-        keys.update(token.gives)
         if not token.rate:
-            unrated.update(token.gives)
+            keys.update(token.gives)
             continue
         for key in token.gives:
             rated.setdefault(key, set()).add(token.rate)
+    unrated = frozenset(keys)
+    keys.update(rated)
     for key in keys:
         if type(key) is End and key.sort in _LOANED:
             ends[key.high].setdefault(key.value, set()).add((key.sort, key.unit))

@@ -6,7 +6,9 @@ A row changes the amount and returns whether one more word may follow, or `None`
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
+
+import msgspec
 
 from agent.lang.language import words
 from agent.text.words import FUNCTION_WORDS
@@ -58,7 +60,7 @@ SYMBOL: Final = re.compile(r"[bcdfghjklmnpqrstvwxz]{2,3}|[A-ZΩ][a-z]?|[a-zµμ]
 _NO_SYMBOL: Final = FUNCTION_WORDS | unite_words(lambda each: each.labels.not_units) | {"x"}
 
 
-class Follower(NamedTuple):
+class Follower(msgspec.Struct, frozen=True, kw_only=True):
     """A word after an amount. `gap`: the space before it. `hyphen`: the one before it. `power`: the "2" of "m2"."""
 
     word: str

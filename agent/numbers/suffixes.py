@@ -105,7 +105,9 @@ def _read_word(s: str, amount: Amount) -> bool:
     power = _EXPONENT.match(s, end) if follow and follow in "23^" else None
     if (follow.isalnum() or follow == "_") and power is None:
         return False
-    follower = Follower(word, word.lower(), gap, hyphen, end, follow, power)
+    follower = Follower(
+        word=word, lower=word.lower(), gap=gap, hyphen=hyphen, end=end, follow=follow, power=power
+    )
     for row in rows:
         goes_on = row(s, amount, follower)
         if goes_on is not None:

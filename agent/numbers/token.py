@@ -1,8 +1,9 @@
 """The records of the room: amounts with their units, the numbers that rows read, and the tokens made of them."""
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+import msgspec
 
 
 class Kind(StrEnum):
@@ -36,14 +37,14 @@ class Sort(StrEnum):
     QUANTITY = "quantity"
 
 
-class Pair(NamedTuple):
+class Pair(msgspec.Struct, frozen=True):
     """Two values that one source must hold as lone numbers of one unit."""
 
     low: str
     high: str
 
 
-class End(NamedTuple):
+class End(msgspec.Struct, frozen=True):
     """A source's lone amount, which may be the low or the high end of an answer's range of that unit."""
 
     value: str
@@ -58,7 +59,7 @@ Rate: TypeAlias = frozenset[str]
 NO_RATE: Rate = frozenset()
 
 
-class NumberToken(NamedTuple):
+class NumberToken(msgspec.Struct, frozen=True, kw_only=True):
     """A number as it stands in a text.
 
     `text`: the characters as written. `kind`: the row of the number rule that read it.
@@ -82,8 +83,7 @@ class NumberToken(NamedTuple):
     words: bool = False
 
 
-@dataclass(slots=True)
-class Amount:
+class Amount(msgspec.Struct):
     """A value with its unit, as one of the rows for amounts reads it.
 
     `values`: its readings as canonical decimals or fractions; more than one when a lone comma may mean either.
@@ -119,8 +119,7 @@ class Amount:
         return (*self.values, self.same) if len(self.values) == 1 else (self.same,)
 
 
-@dataclass(slots=True)
-class NumberMatch:
+class NumberMatch(msgspec.Struct):
     """A number that a row read, at offsets of the plain text; `keys` computes the keys that it needs or gives.
 
     `amount`: the amount, or the high end of a range; `low`: the low end. `earlier`: in a source, the amount before a

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Callable
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
+
+import msgspec
 
 from . import keys
 from .amounts import negate
@@ -48,7 +50,7 @@ _OWN = {
 _NUMERIC_RUN = re.compile(r"[^\W\d_]")
 
 
-class WordPlace(NamedTuple):
+class WordPlace(msgspec.Struct, frozen=True):
     """The place of a number word in a text."""
 
     r: NumberReader

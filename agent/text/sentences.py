@@ -23,10 +23,12 @@ _ABBREVIATION_MAX: Final = 16  # characters before a full stop that are searched
 def find_sentences(text: str) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each sentence of `text`, without the white space around it."""
     at = 0
-    for end, start in find_borders(text):
-        yield from _trim_span(text, at, end)
+    for end, start in (*find_borders(text), (len(text), 0)):
+        rest = text[at:end].lstrip()
+        if rest:
+            first = end - len(rest)
+            yield first, first + len(rest.rstrip())
         at = start
-    yield from _trim_span(text, at, len(text))
 
 
 def find_borders(text: str, first: int = 0, last: int | None = None) -> Iterator[tuple[int, int]]:
@@ -35,6 +37,8 @@ def find_borders(text: str, first: int = 0, last: int | None = None) -> Iterator
     The first character of the next sentence must be in range: `last` lies behind it. None stands for the end of the
     text.
     """
+    if not ("." in text or "!" in text or "?" in text or "…" in text):  # as in most rows and headings
+        return
     for match in _END.finditer(text, first, len(text) if last is None else last):
         end, start = match.span(1)
         if not match[2].islower() and not (text[end - 1] == "." and is_inner_stop(text, end - 1)):
@@ -44,8 +48,9 @@ def find_borders(text: str, first: int = 0, last: int | None = None) -> Iterator
 def find_line_sentences(text: str) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each sentence of each line of `text`, without the white space around it."""
     for line in _LINE.finditer(text):
+        at = line.start()
         for start, end in find_sentences(line.group()):
-            yield line.start() + start, line.start() + end
+            yield at + start, at + end
 
 
 def is_inner_stop(text: str, stop: int) -> bool:
@@ -59,12 +64,3 @@ def is_inner_stop(text: str, stop: int) -> bool:
         or (len(last) == 1 and last.isalpha())
         or (word.start() == 0 and last.isdigit())
     )
-
-
-def _trim_span(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the span from `start` to `end` without the white space at its ends, or nothing for white space only."""
-    text = text[start:end]
-    rest = text.lstrip()
-    if rest:
-        start += len(text) - len(rest)
-        yield start, start + len(rest.rstrip())
