@@ -177,11 +177,12 @@ def lend_labels(r: NumberReader) -> None:
 
 def lend_charges(r: NumberReader) -> None:
     """Give the amount of money behind "the monthly fee is", "priset per år är" that rate."""
-    if not any(map(_may_be_charge, r.found)):  # true of most texts
+    charges = [found.start for found in r.found if _may_be_charge(found)]
+    if not charges:  # as in most texts
         return
     s = r.s
     starts = [found.start for found in r.found]
-    for end, rate in find_charges(s):
+    for end, rate in find_charges(s, charges[-1]):
         index = bisect_left(starts, end)
         if index < len(starts) and _SAID_OF.fullmatch(s, end, starts[index]):
             found = r.found[index]

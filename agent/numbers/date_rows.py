@@ -66,7 +66,8 @@ def time_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
     hint = place.after(OPENING)
     if place.end - at > 2 or (not hint and not _TIMELY.match(s, at)):
         return ()
-    span = time_range_at(s, at)
+    time = time_at(s, at)
+    span = time_range_at(s, time)
     if span is not None and r.border(span[0]) and (_ends_in_half(s, span[0]) or not _is_amount(s, span[0])):
         end, low, high, hours = span
         whole = (str(low // 3600), str(high // 3600)) if low % 3600 == high % 3600 == 0 else None
@@ -78,7 +79,6 @@ def time_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
     clocked = hint and place.after(_CLOCKED)
     if clocked and (opened := _whole_hours(r, at)) is not None:
         return (opened,)
-    time = time_at(s, at)
     if time is None or not r.border(time.end):
         return ()
     if not time.sure and (not hint or not (time.dotted or clocked) or _is_amount(s, time.end)):

@@ -162,12 +162,11 @@ def time_at(s: str, at: int) -> Time | None:
     )
 
 
-def time_range_at(s: str, at: int) -> tuple[int, int, int, tuple[int, int]] | None:
+def time_range_at(s: str, first: Time | None) -> tuple[int, int, int, tuple[int, int]] | None:
     """Read `09:00-17:00`, `9 am to 5 pm`, `10.00-18.00`, `9-11 am` as (end, start, stop, hours), times in seconds.
 
-    `hours`: the two hours as they are written, in either half of the day.
+    `first`: the time at its start. `hours`: the two hours as they are written, in either half of the day.
     """
-    first = time_at(s, at)
     between = _RANGE.match(s, first.end) if first is not None else None
     if first is None or between is None:
         return None

@@ -74,7 +74,7 @@ _REACH = 16  # letters of a word before the stem of a charge that are examined
 _MOST_CHARGES = 500  # of a text, that are examined
 _MOST_NAMES = 4  # of one rate: "per user and month" has two
 _CANONICAL_NAMES = frozenset(_THINGS.values())
-_FIRST_CHARACTERS = frozenset((" ", "/", "\n", "("))
+_MARKS, _SPACES = frozenset(("/", "(")), frozenset((" ", "\n"))
 _JOINT = re.compile(rf",?[ \n](?:{pattern(AND)})[ \n]", re.I)
 _ZONE = re.compile(rf" ?({_ZONES})(?![\w+-])")
 
@@ -108,8 +108,11 @@ def _name_rate(match: re.Match[str]) -> str:
     return _COMPOUND[groups["compound"].lower()] if groups.get("compound") else "year"
 
 
-def find_charges(s: str) -> Iterator[tuple[int, Rate]]:
-    """Yield the end and the rate of each name of a charge ("monthly fee", "årsavgiften", "price per user")."""
+def find_charges(s: str, before: int) -> Iterator[tuple[int, Rate]]:
+    """Yield the end and the rate of each name of a charge that begins before `before`.
+
+    Such names are "monthly fee", "årsavgiften", "price per user".
+    """
     offsets: list[int] = []
     lower = s.lower()
     stems = [stem for stem in _CHARGE_STEMS if stem in lower]
@@ -119,6 +122,8 @@ def find_charges(s: str) -> Iterator[tuple[int, Rate]]:
             offsets.append(at)
             at = s.find(name, at + len(name))
     for offset in sorted(offsets):
+        if offset >= before:
+            break
         start = offset
         while start > offset - _REACH and start and s[start - 1].isalpha():
             start -= 1
@@ -127,15 +132,17 @@ def find_charges(s: str) -> Iterator[tuple[int, Rate]]:
             continue
         name = _name_rate(charge) if charge.lastgroup else ""
         if not name:
-            before = [word.lower() for word in s[max(0, start - 2 * _REACH) : start].split()[-2:]]
-            name = next((_EACH[word] for word in reversed(before) if word in _EACH), "")
+            words = [word.lower() for word in s[max(0, start - 2 * _REACH) : start].split()[-2:]]
+            name = next((_EACH[word] for word in reversed(words) if word in _EACH), "")
         if name:
             yield charge.end(), frozenset((name,))
 
 
 def read_rate_after(s: str, end: int) -> Rate:
     """Return the rate that follows a number that ends at `end`, empty when none does."""
-    match = _RATE_AFTER_NUMBER.match(s, end) if s[end : end + 1] in _FIRST_CHARACTERS else None
+    first, second = s[end : end + 1], s[end + 1 : end + 2]
+    may_follow = first in _MARKS or (first in _SPACES and (second in _MARKS or second.isalnum()))
+    match = _RATE_AFTER_NUMBER.match(s, end) if may_follow else None
     names: list[str] = []
     while match is not None and len(names) < _MOST_NAMES:
         name = _name_rate(match)
@@ -149,10 +156,16 @@ def read_rate_after(s: str, end: int) -> Rate:
 
 
 @lru_cache(maxsize=4096)
+def _match_rates(text: str) -> tuple[re.Match[str], ...]:
+    """Return what may be a rate in a header or a heading, which is asked for twice."""
+    return tuple(_RATE.finditer(text))
+
+
+@lru_cache(maxsize=4096)
 def find_rates(text: str) -> Rate:
     """Return all names in the rates that a table's header or a heading states; "a/b" and "Per Svensson" state none."""
     names: set[str] = set()
-    for match in _RATE.finditer(text):
+    for match in _match_rates(text):
         name, word = _name_rate(match), match["per"] or ""
         is_doubtful = match.group()[0] == "/" or word[:1].isupper()
         if name and not (word and is_doubtful and unit_of(word) is None and name not in _CANONICAL_NAMES):
@@ -162,6 +175,8 @@ def find_rates(text: str) -> Rate:
 
 def remove_rates(text: str) -> str:
     """Remove the rates from a header or a heading: "Pris i kr per month" becomes "Pris i kr"."""
+    if not _match_rates(text):
+        return text
     return _RATE.sub(lambda match: " " if _name_rate(match) else match.group(), text)
 
 

@@ -110,18 +110,20 @@ class NumberReader:
         """Return the word that ends at most two characters before `at`."""
         s = self.s
         end = at
-        if at and s[at - 1] == " ":
-            start = s.rfind(" ", max(0, at - _NEAR), at - 1) + 1
-            word = s[start : at - 1]
-            if start and word.isalpha():
-                return Before(word, start, at - 1)
-        for _ in range(2):
+        if end and not s[end - 1].isalpha():
+            end -= 1
             if end and not s[end - 1].isalpha():
                 end -= 1
-        start = end
-        while start and s[start - 1].isalpha():
-            start -= 1
-        return Before(s[start:end], start, end) if start < end else NOTHING
+                if not end or not s[end - 1].isalpha():
+                    return NOTHING
+        start = s.rfind(" ", max(0, end - _NEAR), end) + 1
+        word = s[start:end]
+        if not start or not word.isalpha():
+            start = end
+            while start and s[start - 1].isalpha():
+                start -= 1
+            word = s[start:end]
+        return Before(word, start, end) if word else NOTHING
 
     def add(self, found: NumberMatch) -> None:
         """Add the number that a row read; its unit is also lent to the bare numbers listed before it."""
