@@ -9,7 +9,8 @@ counts, as in most JSON readers; a `type` given twice with different values is r
 """
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 import msgspec
 
@@ -21,8 +22,6 @@ from .halves import HalfOutbound
 from .kinds import CONVERSATION, ConnectionKind
 from .nul import json_without_nul
 from .stories import AnyOutbound
-
-_encoder = msgspec.json.Encoder()
 
 # A whole JSON string, or the rest of the text when it does not end. Possessive, hence linear.
 _STRING = r'"(?:[^"\\]|\\.)*+"?'
@@ -64,9 +63,8 @@ def decode(frame: str | bytes, kind: ConnectionKind = CONVERSATION) -> Any:
     raise problem
 
 
-def encode(frame: AnyOutbound | VoiceOutbound | HalfOutbound) -> bytes:
-    """Return `frame` as UTF-8 JSON, without the fields that are unset."""
-    return _encoder.encode(frame)
+encode: Final[Callable[[AnyOutbound | VoiceOutbound | HalfOutbound], bytes]] = msgspec.json.Encoder().encode
+"""Return a frame as UTF-8 JSON, without the fields that are unset."""
 
 
 def _check_nesting(frame: str) -> None:

@@ -35,7 +35,7 @@ from ..config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, MAX_FRAME
 from ..errors import WireClosed
 from ..fsm import Engine
 from ..protocol.kinds import choose_kind
-from ..wire.frames import BINARY, CLOSE, PING, TEXT, build_frame
+from ..wire.frames import CLOSE, PING, build_frame, build_message
 from ..wire.life import TABLE, ConnectionDeed, ConnectionGuard, ConnectionState, ConnectionTrigger
 from ..wire.meter import POLICY, TOO_BIG
 from ..wire.outbox import Outbox, WrittenCallback
@@ -141,9 +141,7 @@ class Connection:
         """The outbox, which takes the deltas of the open turn."""
         return self.outbox
 
-    def make_frame(self, text: bytes, *, binary: bool = False) -> bytes:
-        """Return one whole message (UTF-8 `text`, or any bytes with `binary`) as the bytes that `put` takes."""
-        return build_frame(BINARY if binary else TEXT, text)
+    make_frame = staticmethod(build_message)
 
     def put_frames(self, frames: bytes, written: WrittenCallback | None = None) -> None:
         """Queue whole frames, which no purge removes. `written` is called once the stream has taken the last byte."""

@@ -222,11 +222,13 @@ class LiveTurn:
         if not pace:
             self._due = 0.0
         elif self._begun and len(self._pieces) > 1 and deltas.room > 0:  # nearly all deltas
-            self._due = (self._due or now) + pace
+            self._due = due = (self._due or now) + pace
             if not deltas.send_delta(self.number, self._take_frame()):
                 self._stop_speaking()
-            self._speaking = bool(self._texts)
-            return self._due if self._speaking else None
+            if self._texts:
+                return due
+            self._speaking = False
+            return None
         passes_left = 1 if pace else DELTAS_A_PASS
         while passes_left:
             passes_left -= 1

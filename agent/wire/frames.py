@@ -11,17 +11,25 @@ TEXT, BINARY, CLOSE, PING = 0x81, 0x82, 0x88, 0x89  # first byte of an unfragmen
 _MASKED, _SIZE = 0x80, 0x7F
 _TWO_BYTES, _EIGHT_BYTES = 126, 127  # markers of a longer size that follows
 _MASK = 4  # bytes
-_SHORT = tuple(bytes((TEXT, size)) for size in range(_TWO_BYTES))  # headers of nearly all frames
+_SHORT = tuple(bytes((TEXT, size)) for size in range(_TWO_BYTES))  # headers of short texts
 
 
 def build_frame(first: int, payload: bytes) -> bytes:
     """Return a server's frame of `payload`. `first`: the frame's first byte."""
     size = len(payload)
     if size < _TWO_BYTES:
-        return (_SHORT[size] if first == TEXT else bytes((first, size))) + payload
+        return bytes((first, size)) + payload
     if size < 1 << 16:
         return struct.pack("!BBH", first, _TWO_BYTES, size) + payload
     return struct.pack("!BBQ", first, _EIGHT_BYTES, size) + payload
+
+
+def build_message(text: bytes, *, binary: bool = False) -> bytes:
+    """Return a server's frame of a whole message: UTF-8 `text`, or any bytes with `binary`."""
+    size = len(text)
+    if size < _TWO_BYTES and not binary:  # nearly all frames
+        return _SHORT[size] + text
+    return build_frame(BINARY if binary else TEXT, text)
 
 
 def parse_plain_text(data: bytes | bytearray, at: int) -> tuple[str, int] | None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from wsproto.connection import Connection, ConnectionType
 from wsproto.events import BytesMessage, Ping, TextMessage
 
-from agent.wire.frames import BINARY, PING, TEXT, build_frame, parse_plain_text
+from agent.wire.frames import PING, build_frame, build_message, parse_plain_text
 
 SIZES = [0, 1, 125, 126, 127, 65535, 65536]
 
@@ -16,7 +16,7 @@ def test_the_library_reads_what_is_built_here(size: int) -> None:
     """Headers of 2, 4 and 10 bytes; text, binary and ping."""
     client = Connection(ConnectionType.CLIENT)
     client.receive_data(
-        build_frame(TEXT, b"x" * size) + build_frame(BINARY, b"y" * size) + build_frame(PING, b"")
+        build_message(b"x" * size) + build_message(b"y" * size, binary=True) + build_frame(PING, b"")
     )
     events = list(client.events())
     assert events == [TextMessage("x" * size), BytesMessage(bytearray(b"y" * size)), Ping(b"")]
