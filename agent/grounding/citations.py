@@ -162,6 +162,7 @@ def _choose_snippet(
 
 
 _QUOTED: Final = "\0"  # stands for a quotation that is accounted for
+_LINES: Final = "\n\0"
 _BEGIN: Final = re.compile(r"\A|(?<=[\n\0])|(?<=[.!?…:•\0-] )")
 _ENDED: Final = re.compile(r"[.!?…:][\"'”’»)\]*_]*\Z")
 _CLOSING: Final = 8  # characters at the end of a sentence that are looked at
@@ -170,8 +171,8 @@ _CLOSING: Final = 8  # characters at the end of a sentence that are looked at
 def _find_quotation(text: str, quoted: str) -> int:
     """Return the offset of `quoted` at the beginning of a sentence, a line or a list item; -1 when there is none."""
     first = text.find(quoted)
-    if first < 0:
-        return -1
+    if first <= 0 or text[first - 1] in _LINES:  # most quotations begin a line
+        return first
     places = (found.end() for found in _BEGIN.finditer(text, max(0, first - 2)))
     return next((at for at in places if text.startswith(quoted, at)), -1)
 
