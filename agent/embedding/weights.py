@@ -2,9 +2,10 @@
 
 Strategy: a file in a folder is mapped into memory, so that its pages are read when they are used and shared with other
 processes; a member of an archive is unpacked into memory once. Tensors of float32 are views of those bytes, halves are
-widened. The format is 8 bytes, a JSON table and the numbers (https://github.com/huggingface/safetensors#format). It is
-read here rather than by its library, which copies every tensor, knows no bfloat16 without torch, and reads nothing
-from an archive. A table is believed only where its numbers fit the file. No code is ever run from a file (no pickle).
+widened unless the caller keeps them. The format is 8 bytes, a JSON table and the numbers
+(https://github.com/huggingface/safetensors#format). It is read here rather than by its library, which copies every
+tensor, knows no bfloat16 without torch, and reads nothing from an archive. A table is believed only where its numbers
+fit the file. No code is ever run from a file (no pickle).
 """
 
 import hashlib
@@ -139,12 +140,14 @@ class _TensorEntry(msgspec.Struct):
     data_offsets: tuple[int, int]
 
 
-def tensors(content: memoryview, place: str, given_up: GivenUpAsked = lambda: False) -> Tensors:
+def tensors(
+    content: memoryview, place: str, given_up: GivenUpAsked = lambda: False, keep_halves: bool = False
+) -> Tensors:
     """Read the tensors of a safetensors file by name, as float32 arrays that cannot be written to.
 
-    `place`: the file's name, for messages. Raises `UsageError`, one line, when it is not such a file, is cut short, or
-    holds floats of an unsupported kind; tensors of integers are left out. Raises `GivenUp` when `given_up` returns
-    true.
+    `place`: the file's name, for messages. With `keep_halves`, tensors of float16 are views of float16. Raises
+    `UsageError`, one line, when it is not such a file, is cut short, or holds floats of an unsupported kind; tensors of
+    integers are left out. Raises `GivenUp` when `given_up` returns true.
     """
     size = int.from_bytes(content[:8], "little")
     if size > len(content) - 8:
@@ -160,11 +163,13 @@ def tensors(content: memoryview, place: str, given_up: GivenUpAsked = lambda: Fa
         if given_up():
             raise GivenUp
         if not entry.dtype.startswith(("I", "U", "BOOL")):
-            tensors_by_name[name] = _read_tensor(content[8 + size :], entry, f"{name} in {place}")
+            tensors_by_name[name] = _read_tensor(
+                content[8 + size :], entry, f"{name} in {place}", keep_halves
+            )
     return tensors_by_name
 
 
-def _read_tensor(numbers: memoryview, entry: _TensorEntry, name: str) -> Matrix:
+def _read_tensor(numbers: memoryview, entry: _TensorEntry, name: str, keep_halves: bool) -> Matrix:
     stored = {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "F64": "<f8"}.get(entry.dtype)
     if stored is None:
         raise UsageError(f"{name} is of type {entry.dtype}; supported: F32, F16, BF16, F64")
@@ -175,7 +180,7 @@ def _read_tensor(numbers: memoryview, entry: _TensorEntry, name: str) -> Matrix:
     raw = np.frombuffer(numbers[first:end], stored).reshape(entry.shape)
     if entry.dtype == "BF16":  # the upper half of a float32
         wide: Matrix = (raw.astype(np.uint32) << 16).view(np.float32)
-    elif entry.dtype == "F32" and raw.flags.aligned:
+    elif raw.flags.aligned and (entry.dtype == "F32" or (keep_halves and entry.dtype == "F16")):
         wide = raw
     else:
         wide = raw.astype(np.float32)

@@ -53,6 +53,12 @@ def test_a_row_is_the_mean_of_the_tokens_vectors(static: Static) -> None:
     assert static.dimension == 256
 
 
+def test_the_vectors_stay_in_the_mapped_file(static: Static) -> None:
+    """As floats they would take 31 MB of each process."""
+    assert not static._table.flags.owndata
+    assert static._table.dtype == np.float16
+
+
 def test_no_token_reaches_from_one_word_into_the_next() -> None:
     """That is why a text may be cut into words: in the vocabulary a space stands first or beside spaces."""
     vocabulary = json.loads((PACKAGE / TOKENIZER).read_text(encoding="utf-8"))["model"]["vocab"]

@@ -44,6 +44,15 @@ def test_floats_are_read_as_the_library_writes_them(kind: type) -> None:
     assert not found["a"].flags.writeable
 
 
+def test_halves_that_are_kept_are_a_view() -> None:
+    """They take no memory beside the file; other floats are read as ever."""
+    content = memoryview(save({"a": NUMBERS.astype(np.float16), "b": NUMBERS.astype(np.float64)}))
+    found = tensors(content, "some.safetensors", keep_halves=True)
+    assert np.shares_memory(found["a"], np.frombuffer(content, np.uint8))
+    assert np.array_equal(found["a"].astype(np.float32), read(bytes(content))["a"])
+    assert found["b"].dtype == np.float32
+
+
 def test_bfloat16_is_the_upper_half_of_a_float32() -> None:
     """The library needs torch for these."""
     numbers = np.array([1.0, -2.0, 3.0e38, 0.15625], np.float32)
