@@ -9,6 +9,7 @@ from ..ports.calls import OverdueCall
 from . import rows
 from .call_transitions import NEVER_RAN
 from .dialect import NUMBER, insert
+from .prepared import PreparedStatement
 from .rows import CALLER
 from .schema import actions, calls
 from .transaction import Transaction
@@ -25,11 +26,13 @@ _LATE = sa.and_(
     calls.c.deadline <= sa.bindparam("at"),
 )
 _UNREPORTED = sa.and_(sa.text("calls.status = 'claimed'"), calls.c.lease_until <= sa.bindparam("at"))
-_ANYTHING_DUE = sa.select(
-    sa.or_(
-        *(
-            sa.exists().where(each)
-            for each in (_LATE, _UNREPORTED, rows.unreported_leases(sa.bindparam("at")))
+_ANYTHING_DUE = PreparedStatement(
+    sa.select(
+        sa.or_(
+            *(
+                sa.exists().where(each)
+                for each in (_LATE, _UNREPORTED, rows.unreported_leases(sa.bindparam("at")))
+            )
         )
     )
 )
@@ -94,7 +97,8 @@ def bar_calls(transaction: Transaction, at: int, *which: sa.ColumnElement[bool])
 
 def is_anything_due(connection: sa.Connection, at: int) -> bool:
     """Return whether `expire_calls` would change a row."""
-    return bool(connection.execute(_ANYTHING_DUE, {"at": at}).scalar_one())
+    ((due,),) = _ANYTHING_DUE.rows(connection, at=at)
+    return bool(due)
 
 
 def expire_calls(transaction: Transaction, at: int) -> tuple[OverdueCall, ...]:

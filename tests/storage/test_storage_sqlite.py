@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from agent.ports.calls import CallTransition
 from agent.ports.ledger import ClaimStatus
 from agent.ports.projects import HOUSE
 from agent.storage.backend import LOCK_WAIT
+from agent.storage.call_groups import is_anything_due
 from agent.storage.committer import LEDGER_RETRY
 from agent.storage.database_ledger import DatabaseLedger, open_database_ledger
 from agent.storage.ledger import LEDGER
@@ -31,7 +33,7 @@ from agent.storage.rows import LOST, ClaimRequest, newest_rows
 from agent.storage.schema import SCHEMA
 from agent.storage.settings import TOMBSTONE_SECONDS, StorageSettings
 from agent.storage.sqlite import database_file
-from agent.storage.sqlite.connection import driver_of, write_transaction
+from agent.storage.sqlite.connection import LastingCursor, driver_of, write_transaction
 from agent.storage.sqlite.database_file import DatabaseFile
 from agent.storage.sqlite.owners import FOLDER as OWNERS
 from agent.storage.sqlite.trust import FILE
@@ -473,6 +475,26 @@ def _claim(id: str, refused: bool = False) -> FunctionRequest[bool]:
         return won
 
     return FunctionRequest(write)
+
+
+def test_looks_for_what_is_due_make_no_cursor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One is asked each second; `sqlite3` keeps something of each of 200 cursors, wherever there is room."""
+    file = DatabaseFile(tmp_path, Noon())
+    file.open()
+    made: list[sqlite3.Connection] = []
+
+    def make_cursor(connection: sqlite3.Connection) -> sqlite3.Cursor:
+        made.append(connection)
+        return sqlite3.Cursor(connection)
+
+    monkeypatch.setattr(LastingCursor, "cursor", make_cursor)
+    for _ in range(3):
+        assert file.read(partial(is_anything_due, at=NOW)) is False
+    assert made == []
+    assert file._connection is not None
+    driver = driver_of(file._connection)
+    assert driver.execute("SELECT 1") is driver.execute("SELECT 2")
+    file.close()
 
 
 def test_a_refused_request_leaves_nothing_and_others_of_its_batch_are_written(tmp_path: Path) -> None:

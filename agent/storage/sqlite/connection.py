@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
@@ -62,6 +63,28 @@ def execute_raw(connection: sa.Connection, statement: str) -> None:
     driver_of(connection).execute(statement)
 
 
+class LastingCursor(sqlite3.Connection):
+    """A connection whose `execute` uses one cursor, so that only the rows of the last statement can be read.
+
+    `sqlite3` keeps a weak reference for each new cursor, up to 200 of them when the cursors are long gone. A few of
+    them in each second of a crowd of clients kept up to 30 MB of its memory from being returned.
+    """
+
+    _cursor: sqlite3.Cursor | None = None
+
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        """Run a statement; the next one drops the rows that were not read."""
+        cursor = self._cursor
+        if cursor is None:
+            cursor = self._cursor = self.cursor()
+        return cursor.execute(sql, parameters)
+
+    def close(self) -> None:
+        """Close the connection, and drop the cursor, which refers to it."""
+        self._cursor = None
+        super().close()
+
+
 def driver_of(connection: sa.Connection) -> sqlite3.Connection:
     """Return the `sqlite3` connection below a SQLAlchemy connection."""
     raw = connection.connection.driver_connection
@@ -79,5 +102,5 @@ def make_engine(file: Path | None, patience: float) -> sa.Engine:
         url,
         poolclass=StaticPool,
         isolation_level="AUTOCOMMIT",
-        connect_args={"check_same_thread": False, "timeout": patience},
+        connect_args={"check_same_thread": False, "timeout": patience, "factory": LastingCursor},
     )

@@ -22,6 +22,8 @@ from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
 
+from .connection import LastingCursor
+
 FILE = "ledger.sqlite"
 _ENDS = ("", "-wal", "-shm")  # of the names of a database's files
 _GONE = "its files are gone, or others stand in their place: put them back, or restart the server"
@@ -112,7 +114,12 @@ def connect_afresh(path: Path, patience: float, any_thread: bool = False) -> sql
     """
     uri = f"{path.absolute().as_uri()}?mode=rw"
     return sqlite3.connect(
-        uri, uri=True, timeout=patience, isolation_level=None, check_same_thread=not any_thread
+        uri,
+        uri=True,
+        timeout=patience,
+        isolation_level=None,
+        check_same_thread=not any_thread,
+        factory=LastingCursor,
     )
 
 
