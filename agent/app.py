@@ -27,7 +27,7 @@ from .compose.readiness import Readiness
 from .compose.sessions import make_parts, make_question_parts, make_thread_desk
 from .compose.stories import StoryWing, make_story_wing
 from .config import ACTION_TIMEOUT, CLOSE_TIMEOUT, DRAIN_TIMEOUT, FLUSH_TIMEOUT, RECORD_TIMEOUT
-from .heap import release_heap
+from .heap import release_heap, reuse_heap
 from .host import WorkerThreads
 from .server.accept import ListenerSource, open_listeners
 from .server.admission import Admission
@@ -274,7 +274,7 @@ class App:
             if listeners:
                 await serving.start(serve, listeners, self._edge)
             run_sync = self._adapters.run_sync or WorkerThreads(1)
-            serving.start_soon(release_after_crowds, self._edge.limits, release_heap, run_sync)
+            serving.start_soon(release_after_crowds, self._edge.limits, release_heap, reuse_heap, run_sync)
             self.readiness.gate.open()  # also where no listener opens it
             task_status.started(self)
             await self._drain.wait()

@@ -241,6 +241,45 @@ def test_what_a_crowd_leaves_goes_back_to_the_system() -> None:
     alone(LEFT)
 
 
+HELD = """
+from pathlib import Path
+from agent import heap
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+heap.share_heaps()
+crowd = [(number, str(number), [number]) for number in range(300_000)]
+full = resident()
+left = crowd[::1000]
+del crowd
+for _ in range(2):
+    heap.release_heap()
+    assert full - resident() > 40 * 2**20, (full, resident())
+    again = [(number, str(number), [number]) for number in range(300_000)]
+    heap.reuse_heap()
+    assert not heap._held
+    assert all(each == (number, str(number), [number]) for number, each in enumerate(again))
+    assert all(each == (each[2][0], str(each[2][0]), each[2]) for each in left)
+    del again
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="what is free is given back by glibc")
+def test_a_few_objects_that_a_crowd_leaves_do_not_keep_its_memory() -> None:
+    """Though one of them lies in each megabyte; all that lives, was there or comes later is as it was."""
+    alone(HELD)
+
+
+def test_with_an_allocator_for_debugging_no_pool_is_held() -> None:
+    """Its blocks have something before and behind them, so that they are not where a pool has its blocks."""
+    held = "from agent import heap; [[] for _ in range(99_999)]; heap.release_heap(); print(heap._held)"
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-c", held], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "array('Q')\n"
+
+
 def test_the_operator_has_the_last_word(monkeypatch: pytest.MonkeyPatch) -> None:
     """MALLOC_ARENA_MAX stands; without it the number of heaps is set where the system is glibc's."""
     monkeypatch.setenv("MALLOC_ARENA_MAX", "7")

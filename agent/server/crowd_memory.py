@@ -25,20 +25,32 @@ class ConnectionCount(Protocol):
 
 
 async def release_after_crowds(
-    connections: ConnectionCount, release: Callable[[], None], run_sync: RunSync
+    connections: ConnectionCount,
+    release: Callable[[], None],
+    reuse: Callable[[], None],
+    run_sync: RunSync,
 ) -> None:
     """Call `release` in a thread whenever `CROWD` connections have ended and few go on to end, until cancelled.
 
-    `release`: `agent.heap.release_heap`.
+    `release`: `agent.heap.release_heap`. `reuse`: `agent.heap.reuse_heap`, called when half as many have come again,
+    and at the end.
     """
     most = before = times = 0
-    while True:
-        await trio.sleep(LOOK)
-        now = connections.used
-        most = max(most, now)
-        if most - now >= CROWD and before - now < CROWD // 10:
-            most, times = now, TIMES
-        if times:
-            times -= 1
-            await run_sync(release)
-        before = now
+    left: int | None = None  # connections that were left when the heap was released
+    try:
+        while True:
+            await trio.sleep(LOOK)
+            now = connections.used
+            most = max(most, now)
+            if most - now >= CROWD and before - now < CROWD // 10:
+                most, times = now, TIMES
+            if times:
+                times -= 1
+                left = now
+                await run_sync(release)
+            elif left is not None and now - left >= CROWD // 2:
+                left = None
+                await run_sync(reuse)
+            before = now
+    finally:
+        reuse()

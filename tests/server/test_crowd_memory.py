@@ -20,9 +20,16 @@ class Connected:
 async def test_the_heap_is_released_once_a_crowd_has_left(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    """When its last have gone, a few times in a row; the coming and going of a few is no crowd."""
+    """When its last have gone, a few times in a row; the coming and going of a few is no crowd.
+
+    What was released is used again when half a crowd has come, and at the end.
+    """
     connected = Connected()
     released: list[float] = []
+    reused: list[float] = []
+
+    def reuse() -> None:
+        reused.append(connected.used)
 
     def release() -> None:
         released.append(connected.used)
@@ -32,7 +39,7 @@ async def test_the_heap_is_released_once_a_crowd_has_left(
         return function()
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(release_after_crowds, connected, release, run_sync)
+        nursery.start_soon(release_after_crowds, connected, release, reuse, run_sync)
         await trio.sleep(LOOK / 2)
         few = (0,) * (TIMES + 2)
         for now in (
@@ -51,3 +58,4 @@ async def test_the_heap_is_released_once_a_crowd_has_left(
             await trio.sleep(LOOK)
         nursery.cancel_scope.cancel()
     assert released == [*[2 * CROWD - 1] * TIMES, *[0] * TIMES]
+    assert reused == [CROWD - 1, 0]
