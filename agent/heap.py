@@ -100,7 +100,10 @@ def release_heap() -> None:
 
 
 def reuse_heap() -> None:
-    """Let the interpreter use again what `release_heap` has taken, such as for a new crowd. Idempotent, takes 50 ms."""
+    """Let the interpreter use again what `release_heap` has taken, such as for a new crowd.
+
+    Idempotent. Takes some 0.1 s after ten thousand clients.
+    """
     while _held:
         for block in _find_blocks(_held.pop()):
             _free(block)
