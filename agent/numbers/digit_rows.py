@@ -17,7 +17,7 @@ from .language_tables import AM, AND, BY, OR, PM, TO, either, pattern, unite_wor
 from .number_words import classify
 from .ordinals import EVERY, read_interval
 from .ranges import digits_amount, read_range, span
-from .reader import NumberReader
+from .reader import GLUED_SIGNS, NumberReader
 from .suffixes import suffix_of_count
 from .token import Amount, Kind, NumberMatch, Sort, match_amount
 from .units import CODES, WORKDAY_WORDS
@@ -116,7 +116,7 @@ def _count_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
     if kind[0] is Sort.BARE:
         return (match_amount(Amount(found.end(1), (digits,)), place.at),)
     end = found.end()
-    if r.s.startswith(_TAILS, end):
+    if _TAIL.match(r.s, end):
         return ()
     return (match_amount(Amount(end, (digits,), None, *kind), place.at),)
 
@@ -127,17 +127,20 @@ def _span_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
     if found is None or (len(found[1]) == 3 and len(found[2]) == 4):  # may be a telephone number
         return ()
     kind = suffix_of_count(found[3])
-    if kind is None or r.s.startswith(_TAILS, found.end()) or place.after(OPENING) or place.after(CALLS):
+    if kind is None or _TAIL.match(r.s, found.end()) or place.after(OPENING) or place.after(CALLS):
         return ()
     end = found.end(2) if kind[0] is Sort.BARE else found.end()
     return (span(Amount(end, (found[1],), None, *kind), Amount(end, (found[2],), None, *kind), place.at),)
 
 
+_ENDS: Final = rf"(?![\w^/°'@#{GLUED_SIGNS}-])"  # a word that nothing continues
 _SPAN: Final = re.compile(
-    rf"([1-9]\d{{0,3}})-([1-9]\d{{0,3}}) ((?:(?:{pattern(WORKDAY_WORDS)}) )?[^\W\d_]++)(?![\w^/°'-])"
+    rf"([1-9]\d{{0,3}})-([1-9]\d{{0,3}}) ((?:(?:{pattern(WORKDAY_WORDS)}) )?[^\W\d_]++){_ENDS}"
 )
-_COUNT: Final = re.compile(r"([1-9]\d{0,3})(?: ([^\W\d_]++)(?![\w^/°'-])|(?=[.,;:!?)]++(?:[ \n]|$)|$))")
-_TAILS: Final = (" - ", "-", "\n", *sorted(f" {phrase}" for phrase in TO | OR | AND))
+_COUNT: Final = re.compile(rf"([1-9]\d{{0,3}})(?: ([^\W\d_]++){_ENDS}|(?=[.,;:!?)]++(?:[ \n]|$)|$))")
+_TAIL: Final = re.compile(
+    rf" - |-|\n| (?:{pattern(TO, OR, AND)})", re.I
+)  # what may continue an amount with a unit
 
 
 def _led_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:

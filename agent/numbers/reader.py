@@ -24,7 +24,9 @@ _BETWEEN = (
 )
 _TOUCH = re.compile(_BETWEEN)
 _CLUSTER = re.compile(rf"\w*+(?:{_BETWEEN}\w++)*+")
-_GLUED = re.compile(r"[\w○◯⭕⚪●‱]|-[A-Z]|[@^#]\w")
+GLUED_SIGNS = "○◯⭕⚪●‱"
+"""Signs that continue a token, as letters and digits do."""
+_GLUED = re.compile(rf"[\w{GLUED_SIGNS}]|-[A-Z]|[@^#]\w")
 _LABEL = re.compile(rf"(?:{pattern(TEXT_PARTS)}) \d{{1,3}}", re.I)
 """The label of a line, as in "Table 3:104 items"; the number behind its colon is another one."""
 _LETTER = re.compile(r"[^\W\d_]")

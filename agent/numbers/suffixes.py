@@ -142,7 +142,7 @@ def suffix_of_count(word: str) -> tuple[Sort, str] | None:
     amount = read_suffix(f"1 {word}", Amount(1, ("1",)))
     if first.lower() in LEADING and not second:
         return None
-    whole = amount.end == len(word) + 2 and amount.shift == 0 and amount.unit != "degree?"
+    whole = amount.end == len(word) + 2 and amount.shift == 0 and amount.unit not in _TEMPERATURES
     if amount.sort in _WITH_UNIT and whole and classify(word) is None:
         return amount.sort, amount.unit
     return None
