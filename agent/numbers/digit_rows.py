@@ -21,6 +21,7 @@ from .reader import GLUED_SIGNS, NumberReader
 from .suffixes import suffix_of_count
 from .token import Amount, Kind, NumberMatch, Sort, match_amount
 from .units import CODES, WORKDAY_WORDS
+from .vocabulary import MONTHS
 
 _ORDINAL = re.compile(rf"(\d{{1,9}})(?:{either(lambda each: each.ordinals.digit_suffixes)})(?!\w)")
 _FACTOR = re.compile(
@@ -125,6 +126,8 @@ def _span_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
     """Read the common range at once, `3-5 days`."""
     found = _SPAN.match(r.s, place.at) if place.follow == "-" and place.char in _LEADS else None
     if found is None or (len(found[1]) == 3 and len(found[2]) == 4):  # may be a telephone number
+        return ()
+    if found[3].lower() in MONTHS:
         return ()
     kind = suffix_of_count(found[3])
     if kind is None or _TAIL.match(r.s, found.end()) or place.after(OPENING) or place.after(CALLS):

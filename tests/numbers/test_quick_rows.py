@@ -42,6 +42,8 @@ def by_rows(text: str, source: bool) -> tuple[NumberToken, ...]:
         "14 kr To 20 kr",
         "between 14 kr And 20 kr",
         "3-5 days OR 8 days",
+        "3-5 march",
+        "10-20 may",
         "14 kr#3",
         "14 kr@a",
         "14 kr○",
