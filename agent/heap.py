@@ -28,9 +28,8 @@ from pathlib import Path
 
 _ARENA_MAX = -8  # M_ARENA_MAX of mallopt(3)
 _USUAL = gc.get_threshold()
-_YOUNG = (
-    10_000  # young objects at which they are collected while documents are read; Python's own number is 700
-)
+_YOUNG = 10_000
+"""New objects at which they are collected while documents are read; Python's own number is 700."""
 HEAPS = 2
 
 
@@ -89,7 +88,8 @@ def release_heap() -> None:
     reuse: some thousands of tuples, lists and the like, and the names in its cache of attributes, such as the "derive"
     that each group of exceptions looks up anew. They came from all over the crowd's memory. So both are emptied: the
     freed objects by a full collection, which visits the objects since the last one only. What is free in the other
-    megabytes is held without its memory until `reuse_heap`. Blocks for some 0.1 s, in which other threads go on.
+    megabytes is held without its memory until `reuse_heap`. Blocks for up to 0.7 s, with 12,000 free pools, in which
+    other threads go on.
     """
     reuse_heap()
     gc.collect()
@@ -102,7 +102,7 @@ def release_heap() -> None:
 def reuse_heap() -> None:
     """Let the interpreter use again what `release_heap` has taken, such as for a new crowd.
 
-    Idempotent. Takes some 0.1 s after ten thousand clients.
+    Idempotent. Takes 0.3 s where 12,000 pools are held, some 0.1 s after ten thousand clients.
     """
     while _held:
         for block in _find_blocks(_held.pop()):

@@ -29,10 +29,10 @@ def set_share(config: pytest.Config) -> None:
 
 
 def count_runs() -> int:
-    """Return a number that is one more each time a test is run by a daily run, which `--share` does not do each day.
+    """Return a number that grows by one from one run of a test to its next, where the suite runs once a day.
 
-    A test that does a part of its work each time chooses the part by this number: by the day alone it would always
-    come to the same parts.
+    With `--share` a test is not run each day. One that does a part of its work each time chooses the part by this
+    number: by the day alone it would always come to the same parts.
     """
     return date.today().toordinal() // _one_of
 

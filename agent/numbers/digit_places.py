@@ -8,7 +8,7 @@ from .reader import Before, NumberReader
 from .units import CODES, SIGNS, currency_of
 
 _DOLLARS = {"US": "USD", "A": "AUD", "AU": "AUD", "C": "CAD", "CA": "CAD", "NZ": "NZD", "HK": "HKD"}
-_SPACES = frozenset(("", " ", "\n"))
+SPACES = frozenset(("", " ", "\n"))
 _OPENERS = frozenset(" \n([{\"'“”«»:=<>~≈/|" + SEAM)
 
 
@@ -57,7 +57,7 @@ def _lead(r: NumberReader, place: Digits, low: int) -> None:
     """Read the sign, currency and point before the digits."""
     s, before = r.s, place.before
     start = place.at
-    if place.char not in _SPACES:
+    if place.char not in SPACES:
         if place.char in ".," and _opens(r, start - 1):
             start, place.point = start - 1, True
         if start > low and s[start - 1] in "-+" and _opens(r, start - 1):

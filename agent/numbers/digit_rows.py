@@ -11,7 +11,7 @@ from . import keys
 from .amounts import canonical, digits_at
 from .date_rows import day_row, iso_row, time_row
 from .dates import OPENING
-from .digit_places import Digits, digits_place
+from .digit_places import SPACES, Digits, digits_place
 from .identifiers import CALLS, dimension_at, dotted_at, phone_at, run_at
 from .language_tables import AM, AND, BY, OR, PM, TO, either, pattern, unite_words
 from .number_words import classify
@@ -69,7 +69,7 @@ def _has_shape(r: NumberReader, place: Digits) -> bool:
     if not place.plain():
         return False
     s, end, follow = r.s, place.end, place.follow
-    if follow in _SPACES:
+    if follow in SPACES:
         word = _NEXT.match(s, end)
         alone = (
             word[2] is None and _goes_alone(word[1])
@@ -77,7 +77,7 @@ def _has_shape(r: NumberReader, place: Digits) -> bool:
             else s[end + 1 : end + 2] not in _JOINING
         )
     else:
-        alone = follow == "" or (follow in ".,;!?" and s[end + 1 : end + 2] in _SPACES)
+        alone = follow == "" or (follow in ".,;!?" and s[end + 1 : end + 2] in SPACES)
     return not alone or s[place.at] == "0" or place.char in ("+", "(") or place.after(OPENING)
 
 
@@ -92,7 +92,6 @@ def _goes_alone(word: str) -> bool:
     )
 
 
-_SPACES: Final = frozenset(("", " ", "\n"))
 _NEXT: Final = re.compile(rf"[ \n]([^\W\d_]++)( [x×] ?\d| (?:{pattern(BY)}) \d)?")
 _SHAPING: Final = words("x a p") | {
     re.split(r"\W", phrase)[0]
@@ -141,9 +140,8 @@ _SPAN: Final = re.compile(
     rf"([1-9]\d{{0,3}})-([1-9]\d{{0,3}}) ((?:(?:{pattern(WORKDAY_WORDS)}) )?[^\W\d_]++){_ENDS}"
 )
 _COUNT: Final = re.compile(rf"([1-9]\d{{0,3}})(?: ([^\W\d_]++){_ENDS}|(?=[.,;:!?)]++(?:[ \n]|$)|$))")
-_TAIL: Final = re.compile(
-    rf" - |-|\n| (?:{pattern(TO, OR, AND)})", re.I
-)  # what may continue an amount with a unit
+_TAIL: Final = re.compile(rf" - |-|\n| (?:{pattern(TO, OR, AND)})", re.I)
+"""What may make an amount with a unit the beginning of a range."""
 
 
 def _led_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
@@ -231,7 +229,7 @@ def _dimension_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
 
 def _factor_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
     """Read `3x`, `10-fold`."""
-    found = _FACTOR.match(r.s, place.at) if place.follow not in _SPACES else None
+    found = _FACTOR.match(r.s, place.at) if place.follow not in SPACES else None
     if found is None or not r.border(found.end()):
         return ()
     value = canonical(found[1].replace(",", "."))

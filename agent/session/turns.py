@@ -148,7 +148,7 @@ class SessionTurns:
         if not self._react(_TRIGGERS[type(turn_event)], turn_event):
             self._out.add(StopBrain(turn.number))
             return False
-        if turn is not self._turn:
+        if turn is not self._turn:  # it rests on what was forgotten, and has ended
             return False
         if isinstance(turn_event, TurnRefusal) and turn_event.is_error:
             self._send_error(turn, turn_event)

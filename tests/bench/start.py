@@ -38,10 +38,8 @@ from .tools import Figure
 from .turn import best_reference, line_of, share
 
 PAGES = 1600
-FIRST, AGAIN = (
-    352.0,
-    70.0,
-)  # R until a server of so many pages is ready: 10 and 2 seconds of a machine whose R is 28.4 ms
+FIRST, AGAIN = 352.0, 70.0
+"""R until a server of so many pages is ready: 10 and 2 seconds of a machine whose R is 28.4 ms."""
 SUFFIXES = (".md", ".mdx")
 _WORD = re.compile(r"[^\W\d_]{5,}")
 _HEADING = re.compile(r"^#+ .*\S", re.MULTILINE)
