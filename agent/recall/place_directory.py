@@ -53,6 +53,10 @@ class PlaceDirectory:
             self._names.append(tuple([reach_name(scope, reach) for reach in REACHES]))
         return number
 
+    def find(self, scope: Scope) -> int | None:
+        """Return the number of a scope, or None for one without messages."""
+        return self._numbers.get(scope)
+
     def add_speaker(self, place: int, speaker: str) -> None:
         """Record that `speaker` spoke in `place`."""
         for key in zip(REACHES, self._names[place], strict=True):

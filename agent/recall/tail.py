@@ -1,17 +1,15 @@
 """Searches the rows that the index does not hold yet, so that a new turn can be recalled at once.
 
-Strategy: the tail is an inverted index of Python's own: a search touches only the rows that hold one of its terms. A
-row is cut into terms when the tail is first searched after it came. Its documents are cut like the index's and scored
-by the same formula (BM25) with the index's counts, so that the scores of both can be compared. The tail is short:
-`index.BATCH` rows and those that come while one batch is written. Most terms stand in one row, so postings are
-lists and arrays of numbers, which take a third of the memory of dictionaries.
+Strategy: a row is cut into terms when the tail is first searched after it came. Its documents are cut like the index's
+and scored by the same formula (BM25) with the index's counts, so that the scores of both can be compared. The tail is
+short: `index.BATCH` rows and those that come while one batch is written. So a search asks the window of each row for
+its terms: each new turn changes the windows of some five rows, which an inverted index would have to be cleared of.
+The 4-grams of a row never change, and are an inverted index.
 """
 
 import math
-from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Final
 
 from agent.lexical.queries import Term, grams_of
 
@@ -21,9 +19,6 @@ from .rows import RecallRows, item_end
 
 K1, B = 1.2, 0.75
 """BM25's, as tantivy has them."""
-
-_COUNT_BITS: Final = 32  # of a posting of a window: its row, and how often the term stands in it
-_COUNT: Final = (1 << _COUNT_BITS) - 1
 
 Terms = Mapping[str, float]
 
@@ -46,9 +41,8 @@ class Tail:
     def clear(self) -> None:
         """Remove all rows."""
         self._dirty: dict[int, None] = {}  # rows that are not cut into terms yet
-        self._sizes: dict[int, int] = {}  # of the windows of the others: their terms
-        self._terms: dict[int, tuple[str, ...]] = {}
-        self._windows: dict[str, array[int]] = {}  # term -> rows with counts
+        self._windows: dict[int, Mapping[str, int]] = {}  # of the others: how often each term stands in it
+        self._sizes: dict[int, int] = {}  # of these windows: their terms
         self._parts: dict[int, list[tuple[Mapping[str, int], int]]] = {}  # of long messages: counts and sizes
         self._gram_sizes: dict[int, int] = {}
         self._grams: dict[str, list[int]] = {}  # 4-gram -> rows
@@ -92,29 +86,15 @@ class Tail:
         """Remove what was cut of `row`, but for its 4-grams."""
         self._dirty.pop(row, None)
         self._parts.pop(row, None)
-        if self._sizes.pop(row, None) is None:
-            return
-        for term in self._terms.pop(row):
-            left = array("Q", [each for each in self._windows[term] if each >> _COUNT_BITS != row])
-            if left:
-                self._windows[term] = left
-            else:
-                del self._windows[term]
+        self._sizes.pop(row, None)
+        self._windows.pop(row, None)
 
     def _cut(self) -> None:
         """Cut the rows that are not cut yet; 4-grams once, since a row's own words never change."""
-        windows, grams, rows = self._windows, self._grams, self._rows
+        grams, rows = self._grams, self._rows
         for row in self._dirty:
             window, *parts = document_terms(rows, row)
-            counts = Counter(window)
-            self._sizes[row], self._terms[row] = len(window), tuple(counts)
-            first = row << _COUNT_BITS
-            for term, count in counts.items():
-                held = windows.get(term)
-                if held is None:
-                    windows[term] = array("Q", (first | count,))
-                else:
-                    held.append(first | count)
+            self._windows[row], self._sizes[row] = dict(Counter(window)), len(window)
             if parts:
                 self._parts[row] = [(Counter(terms), len(terms)) for terms in parts]
             if row not in self._gram_sizes:
@@ -139,8 +119,12 @@ class Tail:
     def count_holding(self, term: str, bounds: SearchBounds) -> int:
         """Return the number of rows within `bounds` that hold `term`."""
         self._cut()
-        holding, outside = self._windows.get(term, ()), self._rows_outside(bounds)
-        return sum(each >> _COUNT_BITS not in outside for each in holding) if outside else len(holding)
+        return sum([term in counts for _, counts in self._shown_windows(self._rows_outside(bounds))])
+
+    def _shown_windows(self, hidden: Collection[int]) -> Collection[tuple[int, Mapping[str, int]]]:
+        """Return the windows of all rows but `hidden`."""
+        windows = self._windows.items()
+        return [(row, counts) for row, counts in windows if row not in hidden] if hidden else windows
 
     def _rows_outside(self, bounds: SearchBounds) -> Collection[int]:
         """Return the rows that are outside `bounds`."""
@@ -211,15 +195,13 @@ class Tail:
         """
         scores: dict[int, float] = {}
         short, by_size, sizes = K1 * (1 - B), K1 * B / average, self._sizes
+        shown = self._shown_windows(hidden)
         for term, factor in terms.items():
-            postings: Sequence[int] = self._windows.get(term, ())
-            if hidden:
-                postings = [each for each in postings if each >> _COUNT_BITS not in hidden]
-            if postings:
-                weight = weights[term] = factor * bm25_rarity(total, frequency((WORDS, term)) + len(postings))
+            holding = [(row, counts[term]) for row, counts in shown if term in counts]
+            if holding:
+                weight = weights[term] = factor * bm25_rarity(total, frequency((WORDS, term)) + len(holding))
                 weight *= K1 + 1
-                for each in postings:
-                    row, count = each >> _COUNT_BITS, each & _COUNT
+                for row, count in holding:
                     score = weight * count / (count + short + by_size * sizes[row])
                     scores[row] = scores.get(row, 0.0) + score
         return scores

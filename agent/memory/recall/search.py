@@ -115,27 +115,34 @@ class IndexSearch:
         if not question.words:
             return NOTHING_RECALLED
         ranked = self._rank_rows(search, question, look)
-        if not search.visible_messages:
-            return self._select_best(search, question, ranked)
-        shown_rows = {row for _, row in ranked if self._is_shown(search, row)}
-        result = self._select_best(search, question, [each for each in ranked if each[1] not in shown_rows])
-        rows = self.index.rows
+        if not ranked:
+            return NOTHING_RECALLED
+        mass = self._weigh_question(search, question)
+        shown_rows = self._find_shown(search, ranked)
+        if not shown_rows:
+            return self._select_best(search, question, mass, ranked)
+        other_rows = [each for each in ranked if each[1] not in shown_rows]
+        result = self._select_best(search, question, mass, other_rows)
         wanted = {rows.stem_number(term) for term in question.terms}
         citable = [
             (score, row)
             for score, row in ranked
             if row in shown_rows and rows.is_citable(row) and not wanted.isdisjoint(rows.words(row))
         ]
-        before = self._select_best(replace(search, limit=RECALLED_SHOWN, tokens=0), question, citable)
+        before = self._select_best(replace(search, limit=RECALLED_SHOWN, tokens=0), question, mass, citable)
         return replace(result, visible_excerpts=before.excerpts)
 
     def _select_best(
-        self, search: RecallQuery, question: AnalyzedQuestion, ranked: Sequence[tuple[float, int]]
+        self,
+        search: RecallQuery,
+        question: AnalyzedQuestion,
+        mass: QuestionMass,
+        ranked: Sequence[tuple[float, int]],
     ) -> RecallResult:
         """Return the best of the ranked rows, if any fits surely enough."""
         if not ranked:
             return NOTHING_RECALLED
-        sure = estimate_sureness(self._measure_coverage(search, question, [row for _, row in ranked]))
+        sure = estimate_sureness(self._measure_coverage(question, mass, [row for _, row in ranked]))
         if sure < (self.floor if search.floor is None else search.floor):
             return RecallResult(score=sure)
         top = ranked[0][0]
@@ -168,15 +175,15 @@ class IndexSearch:
             arms += [(weights.own, own), (weights.around, around)]
         return rank_rows(self.index.rows, sum_arms(arms), question, weights)
 
-    def _is_shown(self, search: RecallQuery, row: int) -> bool:
-        """Tell whether a turn stands in the visible conversation."""
-        rows = self.index.rows
-        return rows.messages[row] in search.visible_messages and rows.scope(row) == search.scope
+    def _find_shown(self, search: RecallQuery, ranked: Sequence[tuple[float, int]]) -> set[int]:
+        """Return the ranked turns that stand in the visible conversation."""
+        rows, visible = self.index.rows, search.visible_messages
+        here = rows.whose.find(search.scope)
+        messages, place = rows.messages, rows.place
+        return {row for _, row in ranked if place[row] == here and messages[row] in visible}
 
-    def _measure_coverage(
-        self, search: RecallQuery, question: AnalyzedQuestion, ranked_rows: Sequence[int]
-    ) -> QuestionCoverage:
-        """Return the shares of a question that the best candidates hold, of the speakers in question and of others."""
+    def _weigh_question(self, search: RecallQuery, question: AnalyzedQuestion) -> QuestionMass:
+        """Return the words of a question, each with how rare it is in the reach of the search."""
         rows = self.index.rows
         index, bounds = self.index, ReachBounds(search.reach, search.scope)
         names = {rows.stems[each] for name in question.speakers for each in rows.name_stems(name)}
@@ -186,7 +193,13 @@ class IndexSearch:
             (rows.stem_number(term), question.terms[term] * word_rarity(documents, many))
             for term, many in zip(stems, holding, strict=True)
         ]
-        mass = QuestionMass(weighted_stems, documents)
+        return QuestionMass(weighted_stems, documents)
+
+    def _measure_coverage(
+        self, question: AnalyzedQuestion, mass: QuestionMass, ranked_rows: Sequence[int]
+    ) -> QuestionCoverage:
+        """Return the shares of a question that the best candidates hold, of the speakers in question and of others."""
+        rows = self.index.rows
         by = rows.spoken_by(question.speakers)
         right = list(islice((row for row in ranked_rows if not by or rows.by[row] in by), LOOKED_AT))
         wrong = list(islice((row for row in ranked_rows if rows.by[row] not in by), LOOKED_AT)) if by else []
