@@ -267,7 +267,7 @@ def spoken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def test_a_language_is_added_by_a_folder(spoken: dict[str, Any]) -> None:
     """Its pages are read as such; it is asked with its code and without, and answers, refuses and greets in it."""
-    prices = "El “Prezoj › Pakaĵoj”:\nLa norma pakaĵo kostas 29 eŭrojn."
+    prices = "El “Prezoj › Pakaĵoj”:\nLa norma pakaĵo kostas 29 eŭrojn. La granda pakaĵo kostas 59 eŭrojn."
     assert spoken["langs"] == ["eo", "eo", "sv"]
     assert spoken["given"] == spoken["told"] == prices
     assert spoken["refused"] == spoken["by setting"] == "Mi trovas nenion pri tio."

@@ -8,6 +8,8 @@ from msgspec.structs import replace
 from agent.grounding.verify import verify
 from agent.lang import LANGUAGES
 from agent.llm.wording import (
+    LIKELY,
+    LIKELY_SHORT,
     MEMORY_CHARS,
     MEMORY_ITEMS,
     QUOTE_CHARS,
@@ -66,10 +68,16 @@ def test_three_statements_are_quoted() -> None:
 
 
 def test_a_statement_that_is_far_less_likely_is_not_quoted() -> None:
-    """Where the search is sure of the best, the answer is that alone."""
-    best, likely, unlikely = section("It costs 5 kr.", "It is paid at once.", "It is red.")
-    hits = [best, replace(likely, score=best.score / 2), replace(unlikely, score=best.score / 6)]
-    assert choose_quotes(hits) == hits[:2]
+    """A short answer has room for one that may answer too, and for none where the search is sure of the best."""
+    best, other, long = section("It costs 5 kr.", "It is paid at once.", "It is red. " * 17)
+    likely, unlikely, beside = (
+        best.score * share for share in (LIKELY + 0.01, LIKELY - 0.01, LIKELY_SHORT / 2)
+    )
+    assert choose_quotes([best, replace(other, score=likely)]) == [best, replace(other, score=likely)]
+    assert choose_quotes([best, replace(other, score=unlikely)]) == [best, replace(other, score=unlikely)]
+    assert choose_quotes([best, replace(other, score=beside)]) == [best]
+    assert choose_quotes([best, replace(long, score=likely)]) == [best, replace(long, score=likely)]
+    assert choose_quotes([best, replace(long, score=unlikely)]) == [best]
 
 
 def test_the_statement_that_the_best_refers_to_stands_before_it() -> None:
