@@ -1,7 +1,7 @@
 """A share of the tests, another one each day: for a run that has to end soon.
 
     pytest -m proof               every test, with all of its cases
-    pytest -m proof --share 4     every fourth case of each file; four days in a row have run them all
+    pytest -m proof --share 5     every fifth case of each file; five days in a row have run them all
 
 Tests that are marked `daily` run each day: they choose a part of their work for the day themselves.
 """

@@ -14,7 +14,7 @@ MUTANTS, PLANTED = 120, 24
 TABLE = pytest.StashKey[str]()
 
 
-DAYS = 28  # in which a run a day has tried every mutant; `python -m tests.proof.mutate` tries all at once
+DAYS = 35  # in which a run a day has tried every mutant; `python -m tests.proof.mutate` tries all at once
 
 
 @pytest.mark.proof
