@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 import structlog
@@ -54,6 +55,7 @@ _EVERYTHING: Final = {
     lang: re.compile(rf"\W*(?:{language.recalling.everything})\W*") for lang, language in LANGUAGES.items()
 }
 _LONGEST: Final = 120  # characters of a question for everything
+_DAY: Final = 86_400_000  # milliseconds
 _AROUND: Final = 6
 """Words of an order around the thing to remember: "please remember that ... , thank you"."""
 
@@ -227,8 +229,9 @@ def _build_memory(
     )
     items = [split_words(each.text) for each in best if each.kind == "item"]
     hits = [
-        _make_hit(each, text, lang, each in shown)
-        for each in (*best, *shown)
+        _make_hit(each, text, lang, is_shown)
+        for some, is_shown in ((best, False), (shown, True))
+        for each in some
         if (text := cut_questions(each.text)) and (each.kind == "item" or not _repeats_item(text, items))
     ]
     reminder = Reminder(
@@ -290,4 +293,10 @@ def _describe_unciteable(recalled: RecallResult, standing: Collection[str], lang
 
 
 def _format_day(at: int) -> str:
-    return datetime.fromtimestamp(at / 1000, UTC).date().isoformat()
+    return _format_day_number(at // _DAY)
+
+
+@lru_cache(maxsize=4096)
+def _format_day_number(day: int) -> str:
+    """Return the date of a day, counted from 1970."""
+    return datetime.fromtimestamp(day * _DAY / 1000, UTC).date().isoformat()
