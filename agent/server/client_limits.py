@@ -68,6 +68,11 @@ class ClientLimits:
         """Return the seconds after which this client should reconnect when it is sent away."""
         return self._limits.pick_reconnect_delay()
 
+    async def wait_to_leave(self) -> None:
+        """Wait until the connection may end, after those of the clients that left before."""
+        async with self._limits.departures:
+            await trio.lowlevel.checkpoint()
+
     def close_idle(self, wire: Wire) -> None:
         """Close the connection with 4408: its first message did not come within `idle_timeout`."""
         self._end("idle", IDLE)

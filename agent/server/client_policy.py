@@ -3,6 +3,8 @@
 from math import inf
 from typing import Protocol
 
+import trio
+
 from ..ports.wire import Wire
 
 
@@ -24,6 +26,10 @@ class ClientPolicy(Protocol):
         """Return the seconds after which a client that is sent away should reconnect; 0 for no advice."""
         ...
 
+    async def wait_to_leave(self) -> None:
+        """Wait until the connection of a client that has left may end: of a crowd, a few in each pass of the loop."""
+        ...
+
 
 class NoClientPolicy:
     """A policy without limits (implements `ClientPolicy`)."""
@@ -40,3 +46,7 @@ class NoClientPolicy:
     def pick_reconnect_delay(self) -> int:
         """Return 0: no advice."""
         return 0
+
+    async def wait_to_leave(self) -> None:
+        """Wait for nobody."""
+        await trio.lowlevel.checkpoint()

@@ -36,6 +36,10 @@ class LibraryConnection(Protocol):
         """Queue frames of the library."""
         ...
 
+    async def wait_to_leave(self) -> None:
+        """Wait until the connection may end, after its client has left."""
+        ...
+
     def close(self, code: int, reason: str = "") -> None:
         """Queue a close frame, the last frame of the connection."""
         ...
@@ -61,12 +65,18 @@ class LibraryStream(trio.abc.Stream):
             await trio.lowlevel.checkpoint()
             raise trio.ClosedResourceError
         while True:
-            received = await self._receive(max_bytes)
+            try:
+                received = await self._receive(max_bytes)
+            except trio.BrokenResourceError:
+                await self._connection.wait_to_leave()
+                raise
             if received:
                 self.received_at = trio.current_time()
                 received = self._after_plain(received)
                 if not received:
                     continue
+            else:
+                await self._connection.wait_to_leave()
             excess = self._meter.find_excess(received, self.received_at)
             if excess is None:
                 return received

@@ -244,6 +244,10 @@ class Connection:
             self._react(ConnectionTrigger.PARTED)
         self.outbox.flush()
 
+    async def wait_to_leave(self) -> None:
+        """Wait until the connection may end, after its client has left."""
+        await self._policy.wait_to_leave()
+
     # --- its life
 
     async def serve(self, handler: "Handler") -> bool:

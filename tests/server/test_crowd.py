@@ -4,7 +4,7 @@ Whole servers over memory streams in virtual time; each limit with what its clie
 """
 
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import Any
@@ -20,7 +20,7 @@ from agent.retrieval.load import SourceFile
 from agent.retrieval.search import KnowledgeBase
 from agent.server import limits
 from agent.server.client_limits import GIVE_WAY, IDLE
-from agent.server.limits import COME_BACK
+from agent.server.limits import COME_BACK, LEAVE_AT_ONCE
 from agent.server.settings import FIRST_WORDS, TURNED_AWAY_BRIEFLY, WRONG_TOKENS
 from agent.settings import Settings
 from agent.testing.faults import PipeEnd
@@ -418,6 +418,50 @@ async def test_a_flood_over_the_rate_is_closed(autojump_clock: trio.testing.Mock
         assert (await client.told()).count(b'"rate_limited"') <= 201
         await trio.sleep(2 * CLOSE_TIMEOUT + 1)
         assert here.cap.used == 0
+
+
+# --- the way out
+
+
+class Exits(trio.abc.Instrument):
+    """Counts the tasks that end in each pass of the event loop."""
+
+    def __init__(self) -> None:
+        self.by_pass = [0]
+
+    def after_io_wait(self, timeout: float) -> None:
+        self.by_pass.append(0)
+
+    def task_exited(self, task: trio.lowlevel.Task) -> None:
+        self.by_pass[-1] += 1
+
+
+@pytest.mark.parametrize("leave", [PipeEnd.eof, PipeEnd.reset], ids=["close", "reset"])
+async def test_a_crowd_that_leaves_holds_nobody_up(leave: Callable[[PipeEnd], None]) -> None:
+    """A hundred leave in the same moment: their connections end a few at a time, and each of them ends."""
+    async with crowd() as here:
+        clients = [await here.websocket() for _ in range(100)]
+        exits = Exits()
+        trio.lowlevel.add_instrument(exits)
+        for client in clients:
+            leave(client.end)
+        await trio.testing.wait_all_tasks_blocked()
+        trio.lowlevel.remove_instrument(exits)
+        assert here.cap.used == 0
+        assert sum(exits.by_pass) >= 100
+        assert max(exits.by_pass) <= 2 * LEAVE_AT_ONCE
+
+
+async def test_a_server_that_stops_waits_for_nobody_who_leaves() -> None:
+    """A cancel ends those that wait for their turn to leave as well."""
+    async with crowd() as here:
+        clients = [await here.websocket() for _ in range(50)]
+        for client in clients:
+            client.end.eof()
+        for _ in range(3):
+            await trio.lowlevel.checkpoint()
+        assert here.cap.used > 2 * LEAVE_AT_ONCE
+    assert here.cap.used == 0
 
 
 # --- the way back
