@@ -4,6 +4,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
+import msgspec
+
 from ..lang import Lang
 from .conversation import Scope
 from .memory import Item
@@ -38,8 +40,7 @@ class RecallQuery:
     floor: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Excerpt:
+class Excerpt(msgspec.Struct, frozen=True, kw_only=True):
     """A fitting turn or item. `id` is its id in citations. `by` is its speaker, "user", "assistant" or a name; "" for
     an item. `score` is its rank, 0..1; that of the best one is the certainty that anything fits. `text` may be a
     part of a long turn.

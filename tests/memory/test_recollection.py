@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import trio
 import trio.testing
+from msgspec import structs
 
 from agent.config import MEMORY_READ
 from agent.errors import StorageFailed
@@ -121,8 +122,8 @@ async def test_what_its_user_said_in_this_conversation_may_be_cited_too(
     """Though it is not told again; it comes last, and no more than the rest where it was taken back or asked."""
     async with used() as memory:
         found = Found(ITEM)
-        asked = replace(SAID, id="t3", text="Is it 70 SEK?")
-        elsewhere = replace(SAID, id="t99")
+        asked = structs.replace(SAID, id="t3", text="Is it 70 SEK?")
+        elsewhere = structs.replace(SAID, id="t99")
         found.found = replace(found.found, visible_excerpts=(SAID, asked, elsewhere))
         told = await Recollection(memory, found, Noon()).load_memory(ASKED, "budget?", "en")
         assert [(hit.snippet.file, hit.in_conversation) for hit in told.hits] == [
@@ -186,8 +187,8 @@ async def test_the_words_that_are_answered_are_no_source(autojump_clock: trio.te
 async def test_a_question_of_a_user_states_nothing(autojump_clock: trio.testing.MockClock) -> None:
     """What is asked is no evidence; what is said beside it is."""
     async with used() as memory:
-        asked = replace(SAID, text="Is the budget 70 SEK?")
-        mixed = replace(SAID, id="t3", text="The budget is 50 SEK. Or is it 70 SEK? It is for Atlas.")
+        asked = structs.replace(SAID, text="Is the budget 70 SEK?")
+        mixed = structs.replace(SAID, id="t3", text="The budget is 50 SEK. Or is it 70 SEK? It is for Atlas.")
         found = Found(asked, mixed)
         told = await Recollection(memory, found, Noon()).load_memory(ASKED, "budget?", "en")
         (hit,) = told.hits
@@ -214,8 +215,10 @@ async def test_what_its_user_has_taken_back_is_neither_told_nor_cited(
 
 async def test_what_an_item_says_is_told_once(autojump_clock: trio.testing.MockClock) -> None:
     """Not again as the order to remember it; what its user said beside it is evidence of its own."""
-    order = replace(SAID, text=f"Please remember that {ITEM.text.lower()}, thanks!")
-    more = replace(SAID, id="t3", text=f"{ITEM.text}, but for travel we have another account at the bank.")
+    order = structs.replace(SAID, text=f"Please remember that {ITEM.text.lower()}, thanks!")
+    more = structs.replace(
+        SAID, id="t3", text=f"{ITEM.text}, but for travel we have another account at the bank."
+    )
     async with used() as memory:
         told = await Recollection(memory, Found(ITEM, order, more), Noon()).load_memory(ASKED, "?", "en")
         assert [hit.snippet.file for hit in told.hits] == ["memory/i1", "memory/t3"]
