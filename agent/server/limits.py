@@ -10,9 +10,10 @@ them (`rates.py`).
 
 When the file descriptors run out, some of the connections that may give way do, as if newcomers were at the door.
 
-Of a crowd of WebSockets that leaves at once, a few connections end in each pass of the event loop (`departures`). When
-1,000 ended together, another PING took 0.4 to 0.7 s, and takes 0.04 s now (`python -m tests.bench.reconnect`);
-with 9,500 it took up to 5 s, and takes 0.7 s now, in which the server hears of all of them.
+Of a crowd of WebSockets that leaves at once, a few connections end in each pass of the event loop (`departures`), and
+no more are accepted meanwhile, since clients that come and go would else fill all places. When 1,000 ended together,
+another PING took 0.4 to 0.7 s, and takes 0.04 s now (`python -m tests.bench.reconnect`); with 9,500 it took up to 5 s,
+and takes 0.7 s now, in which the server hears of all of them.
 """
 
 from collections.abc import Callable, Iterator
@@ -44,7 +45,10 @@ ACCEPTED_IN_A_FLOOD = 1  # while FLOOD or more connections have not sent a reque
 FLOOD = 4 * ACCEPTED_AT_ONCE  # a head that comes with its connection is read two rounds later
 RELIEF = 16  # connections, of those that may give way, when no file descriptor is left
 VISITORS_PER_ADDRESS = 256  # several rounds of ACCEPTED_AT_ONCE, so that a crowd of honest clients passes
-LEAVE_AT_ONCE = 8  # connections whose end begins in one pass of the event loop: some ms of work
+LEAVE_AT_ONCE = 16  # connections whose end begins in two passes of the event loop: some ms of work
+ACCEPTED_BESIDE_DEPARTURES = (
+    LEAVE_AT_ONCE // 2
+)  # no more than end, or those that come and go would fill all places
 COME_BACK = 5  # seconds over which the returns of refused clients are spread
 
 
@@ -181,7 +185,9 @@ class ConnectionLimits:
 
     def batch_size(self) -> int:
         """Return how many connections may be accepted in one turn."""
-        return ACCEPTED_AT_ONCE if self.door.used - self._idle < FLOOD else ACCEPTED_IN_A_FLOOD
+        if self.door.used - self._idle >= FLOOD:
+            return ACCEPTED_IN_A_FLOOD
+        return ACCEPTED_AT_ONCE if self.departures.value else ACCEPTED_BESIDE_DEPARTURES
 
     def relieve(self) -> None:
         """Let up to `RELIEF` connections give way, those at the door first."""

@@ -11,6 +11,7 @@ from agent.server.limits import (
     ACCEPTED_IN_A_FLOOD,
     COME_BACK,
     FLOOD,
+    LEAVE_AT_ONCE,
     RELIEF,
     VISITORS_PER_ADDRESS,
     ConnectionLimits,
@@ -87,6 +88,17 @@ def test_fewer_are_accepted_at_once_in_a_flood() -> None:
         places.append(waiting.silent("", THIS_MACHINE))
     assert cap.batch_size() == ACCEPTED_IN_A_FLOOD
     cap.door.leave(places[0])
+    assert cap.batch_size() == ACCEPTED_AT_ONCE
+
+
+async def test_no_more_are_accepted_than_leave_while_many_do() -> None:
+    """Else clients that come and go would fill all places with connections that wait for their end."""
+    cap = ConnectionLimits(1)
+    for _ in range(LEAVE_AT_ONCE):
+        assert cap.batch_size() == ACCEPTED_AT_ONCE
+        await cap.departures.acquire()
+    assert cap.batch_size() == LEAVE_AT_ONCE // 2
+    cap.departures.release()
     assert cap.batch_size() == ACCEPTED_AT_ONCE
 
 
