@@ -142,6 +142,7 @@ class KnowledgeEmbedder:
     ) -> SectionVectors | None:
         """Return the vectors of an index's sections; None when a served model gives none, or not all exist yet.
 
+        Sections in a language that the model does not know have vectors of zeros: no question is compared with them.
         `most`: how many sections a model of sentences embeds in one call, which bounds the wait. They are kept for
         the next call, and `is_unfinished` tells that more remain. Blocks; raises `agent.errors.GivenUp` when
         `given_up` says so.
@@ -152,13 +153,14 @@ class KnowledgeEmbedder:
         self.is_unfinished = self.of_sentences and most is not None and len(new) > most
         if self.is_unfinished:
             new = new[:most]
+        texts = [embedded_text(passage) if self.embeds(passage.lang) else "" for passage in new]
         stated = [
-            embedded_statement(snippet)
+            embedded_statement(snippet) if self.embeds(passage.lang) else ""
             for passage in (new if self.of_statements else ())
             for snippet in passage.snippets
         ]
-        try:  # the texts are freed right after; "" stands for the sections that are gone
-            found = self._encode([*map(embedded_text, new), *stated, ""], "passage", given_up)
+        try:  # the texts are freed right after; "" stands for the sections that are gone too
+            found = self._encode([*texts, *stated, ""], "passage", given_up)
         except EmbeddingFailed as error:
             self.is_unfinished = False
             self._warn_once(error)
@@ -228,7 +230,7 @@ class KnowledgeEmbedder:
         ]
 
     def embeds(self, lang: Lang) -> bool:
-        """Tell whether questions in `lang` have vectors, unless a server fails."""
+        """Tell whether texts in `lang` have vectors, unless a server fails."""
         return self.embedder.langs is None or lang in self.embedder.langs
 
     async def embed_question(self, text: str, lang: Lang) -> "Vectors | None":

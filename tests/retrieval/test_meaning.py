@@ -299,6 +299,23 @@ async def test_static_vectors_stand_in_until_the_model_has_embedded_all(
     assert (await knowledge.run_search(Query("pony", "en", 5))).whole
 
 
+async def test_a_section_in_a_language_that_the_model_does_not_know_is_not_embedded(
+    kb: Path, with_fallback: tuple[KnowledgeEmbedder, Served], served: Served
+) -> None:
+    """A sentence model takes minutes for a large folder, and no question would be compared with such vectors."""
+    meaning, static = with_fallback
+    (kb / "sv.md").write_text(
+        "# Djur\n\nGiraffen bor på savannen och äter löv hela dagen.\n", encoding="utf-8"
+    )
+    knowledge = must(FolderReader(kb, meaning=meaning).update())
+    assert knowledge.has_vectors
+    assert [text for text, _ in served.asked if "Giraffen" in text] == []
+    assert [text for text, _ in static.asked if "Giraffen" in text] != []
+    assert await best(knowledge, "giraffe") == "An okapi lives there."
+    vector = await knowledge.embed_question("giraffer", "sv")
+    assert knowledge.find_hits("giraffer", "sv", 1, 0, vector)[0].snippet.file.endswith("sv.md")
+
+
 @pytest.mark.parametrize("langs", [frozenset({"en"}), None], ids=["of English", "of all languages"])
 async def test_static_vectors_stand_in_for_a_question_that_the_model_fails_to_embed(
     kb: Path,
