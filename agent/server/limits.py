@@ -10,8 +10,8 @@ them (`rates.py`).
 
 When the file descriptors run out, some of the connections that may give way do, as if newcomers were at the door.
 
-Of a crowd of WebSockets that leaves at once, a few connections end in each pass of the event loop (`departures`), and
-no more are accepted meanwhile, since clients that come and go would else fill all places. When 1,000 ended together,
+Of a crowd of WebSockets that leaves at once, a few connections end in each pass of the event loop (`departures`).
+Meanwhile as few are accepted, since clients that come and go would else fill all places. When 1,000 ended together,
 another PING took 0.4 to 0.7 s, and takes 0.04 s now (`python -m tests.bench.reconnect`); with 9,500 it took up to 5 s,
 and takes 0.7 s now, in which the server hears of all of them.
 """
@@ -46,9 +46,7 @@ FLOOD = 4 * ACCEPTED_AT_ONCE  # a head that comes with its connection is read tw
 RELIEF = 16  # connections, of those that may give way, when no file descriptor is left
 VISITORS_PER_ADDRESS = 256  # several rounds of ACCEPTED_AT_ONCE, so that a crowd of honest clients passes
 LEAVE_AT_ONCE = 16  # connections whose end begins in two passes of the event loop: some ms of work
-ACCEPTED_BESIDE_DEPARTURES = (
-    LEAVE_AT_ONCE // 2
-)  # no more than end, or those that come and go would fill all places
+ACCEPTED_BESIDE_DEPARTURES = LEAVE_AT_ONCE // 2  # in one pass, while as many end
 COME_BACK = 5  # seconds over which the returns of refused clients are spread
 
 
