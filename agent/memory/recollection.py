@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Final
 
 import structlog
@@ -55,7 +54,6 @@ _EVERYTHING: Final = {
     lang: re.compile(rf"\W*(?:{language.recalling.everything})\W*") for lang, language in LANGUAGES.items()
 }
 _LONGEST: Final = 120  # characters of a question for everything
-_DAY: Final = 86_400_000  # milliseconds
 _AROUND: Final = 6
 """Words of an order around the thing to remember: "please remember that ... , thank you"."""
 
@@ -293,10 +291,4 @@ def _describe_unciteable(recalled: RecallResult, standing: Collection[str], lang
 
 
 def _format_day(at: int) -> str:
-    return _format_day_number(at // _DAY)
-
-
-@lru_cache(maxsize=4096)
-def _format_day_number(day: int) -> str:
-    """Return the date of a day, counted from 1970."""
-    return datetime.fromtimestamp(day * _DAY / 1000, UTC).date().isoformat()
+    return datetime.fromtimestamp(at / 1000, UTC).date().isoformat()

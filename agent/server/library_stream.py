@@ -10,6 +10,7 @@ plain frame is handed on only while no frame or message is open, and every messa
 out.
 """
 
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import trio
@@ -36,10 +37,6 @@ class LibraryConnection(Protocol):
         """Queue frames of the library."""
         ...
 
-    async def wait_to_leave(self) -> None:
-        """Wait until the connection may end, after its client has left."""
-        ...
-
     def close(self, code: int, reason: str = "") -> None:
         """Queue a close frame, the last frame of the connection."""
         ...
@@ -48,13 +45,21 @@ class LibraryConnection(Protocol):
 class LibraryStream(trio.abc.Stream):
     """The library's stream: it reads from `raw`, but writes to the outbox and never waits for a socket.
 
-    `rest`: the bytes that came with the upgrade. `received_at`: when bytes last came, in seconds on the loop's clock.
+    `rest`: the bytes that came with the upgrade. `wait_to_leave`: see `ClientPolicy.wait_to_leave`. `received_at`: when
+    bytes last came, in seconds on the loop's clock.
     """
 
-    def __init__(self, connection: LibraryConnection, raw: trio.abc.Stream, rest: bytes) -> None:
+    def __init__(
+        self,
+        connection: LibraryConnection,
+        raw: trio.abc.Stream,
+        rest: bytes,
+        wait_to_leave: Callable[[], Awaitable[None]],
+    ) -> None:
         self.received_at = trio.current_time()
         self._connection = connection
         self._raw = raw
+        self._wait_to_leave = wait_to_leave
         self._rest = rest  # came with the upgrade
         self._meter = FrameMeter()
         self._closed = False
@@ -65,23 +70,17 @@ class LibraryStream(trio.abc.Stream):
             await trio.lowlevel.checkpoint()
             raise trio.ClosedResourceError
         while True:
-            try:
-                received = await self._receive(max_bytes)
-            except trio.BrokenResourceError:
-                await self._connection.wait_to_leave()
-                raise
+            received = await self._receive(max_bytes)
             if received:
                 self.received_at = trio.current_time()
                 received = self._after_plain(received)
                 if not received:
                     continue
-            else:
-                await self._connection.wait_to_leave()
             excess = self._meter.find_excess(received, self.received_at)
             if excess is None:
                 return received
             self._connection.close(excess, _EXCESS[excess])
-            while await self._raw.receive_some(max_bytes):
+            while await self._receive(max_bytes):
                 pass  # the session is leaving; further bytes are dropped here
             return b""
 
@@ -91,11 +90,19 @@ class LibraryStream(trio.abc.Stream):
         return self._meter.messages
 
     async def _receive(self, max_bytes: int | None) -> bytes | bytearray:
-        if not self._rest:
-            return await self._raw.receive_some(max_bytes)
-        await trio.lowlevel.checkpoint()
-        received, self._rest = self._rest[:max_bytes], self._rest[len(self._rest[:max_bytes]) :]
-        return received
+        """Return the next bytes; at the end of the stream, once the connection may end."""
+        if self._rest:
+            await trio.lowlevel.checkpoint()
+            received, self._rest = self._rest[:max_bytes], self._rest[len(self._rest[:max_bytes]) :]
+            return received
+        try:
+            if data := await self._raw.receive_some(max_bytes):
+                return data
+        except trio.BrokenResourceError:
+            await self._wait_to_leave()
+            raise
+        await self._wait_to_leave()
+        return b""
 
     def _after_plain(self, received: bytes | bytearray) -> bytes | bytearray:
         """Hand on the plain frames at the start of `received`; return the rest."""

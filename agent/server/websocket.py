@@ -113,7 +113,7 @@ class Connection:
         self.aborted = False
         self._policy = policy or NoClientPolicy()
         self._raw = stream
-        self._library_stream = LibraryStream(self, stream, head.rest)
+        self._library_stream = LibraryStream(self, stream, head.rest, self._policy.wait_to_leave)
         self._opened = OpenConnection(SERVER)
         self._ws = WebSocketConnection(
             self._library_stream, cast(WSConnection, self._opened), max_message_size=MAX_FRAME
@@ -243,10 +243,6 @@ class Connection:
         if data[0] == CLOSE:
             self._react(ConnectionTrigger.PARTED)
         self.outbox.flush()
-
-    async def wait_to_leave(self) -> None:
-        """Wait until the connection may end, after its client has left."""
-        await self._policy.wait_to_leave()
 
     # --- its life
 

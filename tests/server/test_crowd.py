@@ -461,7 +461,11 @@ async def test_a_server_that_stops_waits_for_nobody_who_leaves() -> None:
         for _ in range(3):
             await trio.lowlevel.checkpoint()
         assert here.cap.used > 2 * LEAVE_AT_ONCE
+        exits = Exits()
+        trio.lowlevel.add_instrument(exits)
+    trio.lowlevel.remove_instrument(exits)
     assert here.cap.used == 0
+    assert max(exits.by_pass) > 2 * LEAVE_AT_ONCE
 
 
 # --- the way back
