@@ -1,6 +1,7 @@
 """Resolves the anchors of mutants, `module:Qualified.name` and a fragment, and tells where a lost one may have gone."""
 
 import ast
+import builtins
 import difflib
 import re
 from collections.abc import Iterator, Mapping
@@ -83,6 +84,8 @@ class Package:
             raise AnchorError(f"{at} has `{_shorten(find)}` {len(slots)} times, in lines {lines}: add `nth`")
         if nth is not None and not 1 <= nth <= len(slots):
             raise AnchorError(f"{at} has `{_shorten(find)}` {len(slots)} times, and nth is {nth}")
+        if unknown := _list_unbound(replacement) - _list_names(tree) - vars(builtins).keys():
+            raise AnchorError(f"{at}: its module has no {', '.join(sorted(unknown))}")
         return replacement, slots[(nth or 1) - 1]
 
     def _read_module(self, module: str, at: str, find: str, replace: str) -> ast.Module:
@@ -175,6 +178,27 @@ def _list_words(top: ast.AST) -> Iterator[str]:
             yield node.id
         elif isinstance(node, ast.Attribute):
             yield node.attr
+
+
+def _list_unbound(fragment: Run) -> set[str]:
+    """Return the names that a fragment reads and does not set."""
+    names = [node for top in fragment for node in ast.walk(top) if isinstance(node, ast.Name)]
+    bound = {each.id for each in names if isinstance(each.ctx, ast.Store)}
+    return {each.id for each in names} - bound
+
+
+def _list_names(module: ast.Module) -> set[str]:
+    """Return all names that a module reads, sets, imports or takes as parameters."""
+    found: set[str] = set()
+    for node in ast.walk(module):
+        match node:
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.alias(asname=str(name)):
+                found.add(name)
+            case ast.alias(name=name):
+                found.add(name.partition(".")[0])
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+    return found
 
 
 def _rank(home: str, at: str) -> tuple[bool, bool, str]:

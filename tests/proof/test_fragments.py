@@ -69,14 +69,14 @@ def mutate(package: Package, at: str, find: str, replace: str, nth: int | None =
         ("shop:Shop.sell", "return None", "break", "            break\n"),
         ("shop:Shop.sell", "if count > self.size and thing.known: ...", "", '"""Sell."""\n        for each'),
         ("shop:Shop.sell", "with self.lock(thing): ...", "...", "try:\n            thing.hand_over(count)\n"),
-        ("shop:Shop.sell", "for each in range(count): ...", "for each in X: ...", "in X:\n            self.log("),
+        ("shop:Shop.sell", "for each in range(count): ...", "for each in SQL: ...", "in SQL:\n            self.log("),
         ("shop:Shop.sell", "thing.hand_over(count)", "", "with self.lock(thing):\n                pass"),
-        ("shop:Shop.sell", "except ValueError as error: ...", "except X: ...", "except X:\n            self.log"),
+        ("shop:Shop.sell", "except ValueError as error: ...", "except Shop: ...", "except Shop:\n            self.log"),
         ("shop:Shop.sell", "self.log('lost', ...)", "self.lose(...)", "self.lose(error)"),
         ("shop:Shop.sell", "1", "2", "count=2"),
         ("shop:LIMITS", "deep=True", "deep=False", "deep=False"),
         ("shop:LIMITS", "deep=True", "", "price_of('x')}"),
-        ("shop:LIMITS", "price_of(...)", "cost_of(...)", "cost_of('x', deep=True)"),
+        ("shop:LIMITS", "price_of(...)", "max(...)", "max('x', deep=True)"),
         ("shop:LIMITS", '"low": 1', "", "LIMITS = {'high'"),
         ("shop:LIMITS", '"low": 1', '"low": 2, "mid": 3', "{'low': 2, 'mid': 3, 'high'"),
         ("shop:SQL", "\"...CHECK (b <> '')...\"", '"...CHECK (TRUE)..."', r"(b TEXT)\n    CHECK (TRUE)'"),
@@ -127,10 +127,11 @@ def test_a_lost_anchor_names_the_nearest(package: Package, at: str, find: str, s
     ("find", "replace", "said"),
     [
         ("self.lock(thing)", "", "cannot be left out"),
-        ("self.log('lost', error)", "f(...)", "more `...` than"),
+        ("self.log('lost', error)", "print(...)", "more `...` than"),
+        ("self.done = True", "self.done = Gone(every for every in thing)", "its module has no Gone"),
     ],
 )
 def test_what_cannot_be_replaced_so_is_told(package: Package, find: str, replace: str, said: str) -> None:
-    """A mutation that would be no Python is refused, and not run."""
+    """A mutation that would be no Python, or name what its module does not know, is refused and not run."""
     with pytest.raises(AnchorError, match=said):
         mutate(package, "shop:Shop.sell", find, replace)

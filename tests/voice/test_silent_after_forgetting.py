@@ -201,15 +201,18 @@ async def test_an_answer_that_is_drafted_when_its_item_is_forgotten_is_not_said(
         nursery.cancel_scope.cancel()
 
 
-async def test_an_answer_that_follows_its_item_s_end_begins_no_sound(autojump_clock: MockClock) -> None:
-    """The turn was in progress, and had said nothing."""
+@pytest.mark.parametrize("forget", [forget_item, forget_words])
+async def test_an_answer_that_follows_its_item_s_end_begins_no_sound(
+    forget: Forget, autojump_clock: MockClock
+) -> None:
+    """The turn was in progress, and had said nothing. So is it with a text that only repeats what was forgotten."""
     async with world() as w, trio.open_nursery() as nursery:
         empty = part("", last=False, cites=PLAIN)
         w.brain.script = telling(empty, part(), wait=1.0)
         talk = await connect(w, nursery)
         talk.wire.push(ask())
         await trio.sleep(0.5)
-        await forget_item(w, talk)
+        await forget(w, talk)
         await talk.wire.until("stream_end")
         await trio.sleep(1)
         assert (talk.wire.audio, talk.wire.sent("speech")) == ([], [])
