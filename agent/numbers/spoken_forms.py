@@ -99,11 +99,12 @@ def _say_amount(r: NumberReader, found: NumberMatch, amount: Amount, saying: Say
             return say_centuries(int(text), saying.numerals)
     if amount.sort is Sort.MONEY and (said := _say_hundredths(amount, saying)) is not None:
         return said
-    unit = _say_unit(amount, text, saying, value in ("1", "-1"))
+    is_one = value in ("1", "-1") and not _written_decimals(amount, text, "")  # "1.00" is said digit by digit
+    unit = _say_unit(amount, text, saying, is_one)
     said = _say_value(amount, text, saying)
     if said is None or unit is None:
         return None
-    if value in ("1", "-1") and not _is_neuter(r, found, amount, saying):
+    if is_one and not _is_neuter(r, found, amount, saying):
         said = said.removesuffix(saying.numerals.ones[1]) + saying.numerals.one
     return said + unit
 

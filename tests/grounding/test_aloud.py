@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agent.grounding.utterance import make_utterance
@@ -150,6 +150,8 @@ def test_decimals(lang: Lang, whole: int, digits: str) -> None:
 
 @settings(max_examples=examples(400))
 @given(LANGS, st.integers(0, 99_999), st.integers(0, 99))
+@example("en", 1, 0)
+@example("sv", 1, 0)
 def test_sums(lang: Lang, whole: int, hundredths: int) -> None:
     """Said with their hundredths."""
     mark = "." if lang == "en" else ","
