@@ -7,7 +7,9 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
+from agent.numbers.keys import TIMES
 from agent.numbers.number_tokens import Kind, NumberToken, find_numbers, make_tokens
+from agent.numbers.rates import find_regular_times
 from agent.numbers.source_numbers import SourceNumbers
 from agent.numbers.token import Key
 from agent.ports.search import Snippet
@@ -37,13 +39,15 @@ class _NumbersOfText:
 _read_answer = lru_cache(maxsize=256)(
     _NumbersOfText
 )  # a question that is asked again is answered in the same words
+_ONCE: Final = f"1 {TIMES}"
 _KEPT_CHARACTERS: Final = 2000  # of an answer whose numbers are kept
 
 
 class AnswerNumbers:
     """The numbers of an answer, and which of them each snippet supports; a snippet is read when this is asked.
 
-    `found`: the numbers, with their rates once a snippet that states a rate was read: until then no rate is compared.
+    `found`: the numbers, with their rates once a snippet that states a rate was read: until then no rate is compared,
+    but of "once a day", which a snippet may say without a number.
     `masks`: by the index of each snippet that was read, the numbers that it supports, as bits. An answer without a
     number needs no snippet, and reads none.
     """
@@ -53,8 +57,9 @@ class AnswerNumbers:
     def __init__(self, said: str, snippets: Sequence[Snippet]) -> None:
         self._numbers = _read_answer(said) if len(said) <= _KEPT_CHARACTERS else _NumbersOfText(said)
         self._snippets = snippets
-        self._is_rated = False
-        self.found = self._numbers.unrated
+        unrated = self._numbers.unrated
+        self._is_rated = any(token.value == _ONCE for token in unrated)
+        self.found = self._numbers.rated if self._is_rated else unrated
         self._lookup = _NumberLookup(self.found)
         self.masks: dict[int, int] = {}
 
@@ -68,7 +73,7 @@ class AnswerNumbers:
                 self._is_rated = True
                 self.found = self._numbers.rated
                 self._lookup = _NumberLookup(self.found)
-            mask = self.masks[index] = self._lookup.find_supported(evidence)
+            mask = self.masks[index] = self._lookup.find_supported(evidence, snippet.text)
             yield len(snippet.text) + sum(map(len, snippet.headings))
         return mask
 
@@ -105,15 +110,23 @@ class _NumberLookup:
                     self._alone[key] = self._alone.get(key, 0) | bit
             bit <<= 1
 
-    def find_supported(self, evidence: SourceNumbers) -> int:
-        """Return the tokens that a snippet supports, as bits."""
+    def find_supported(self, evidence: SourceNumbers, text: str) -> int:
+        """Return the tokens that a snippet supports, as bits. `text`: the snippet's."""
         mask = 0
         for key in evidence.keys & self._alone.keys():
             mask |= self._alone[key]
         for bit, token in self._others:
-            if _supports(evidence, token):
+            if _supports(evidence, token) or _is_regular(evidence, token, text):
                 mask |= bit
         return mask
+
+
+def _is_regular(evidence: SourceNumbers, token: NumberToken, text: str) -> bool:
+    """Tell whether `text` says "daily" of what an answer says "once a day" of, and never how many times."""
+    if token.value != _ONCE or not token.rate:
+        return False
+    counts = any(isinstance(key, str) and key.endswith(TIMES) for key in evidence.keys)
+    return not counts and token.rate <= find_regular_times(text)
 
 
 def _supports(evidence: SourceNumbers, token: NumberToken) -> bool:

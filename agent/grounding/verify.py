@@ -38,6 +38,7 @@ from .citations import (
     source_of,
 )
 from .evidence import citation_text, evidence_for
+from .false_ones import find_false_ones
 
 HIGH_SCORE: Final = 0.865
 LOW_SCORE: Final = 0.35
@@ -210,9 +211,10 @@ def _check_answer(
         if first != index and index in places:
             places[first] = (*places.get(first, ()), *places[index])
     cited = once.values()
-    verdict = _make_verdict(
-        said, tuple([snippets[i] for i in cited]), reading.found, tuple([masks[i] for i in cited])
-    )
+    citations = tuple([snippets[i] for i in cited])
+    verdict = _make_verdict(said, citations, reading.found, tuple([masks[i] for i in cited]))
+    if false := find_false_ones(said, reading.found, citations):
+        verdict = _refuse_too(verdict, false)
     return verdict, tuple([places.get(i, ()) for i in cited])
 
 
@@ -255,6 +257,14 @@ def read_ahead(snippet: Snippet, *, binding: Binding = "off") -> int:
     if binding == "strict":
         rows_of(snippet)
     return len(text)
+
+
+def _refuse_too(verdict: Verdict, tokens: Sequence[NumberToken]) -> Verdict:
+    """Return a verdict that refuses `tokens` too."""
+    more = _make_verdict("", (), tokens, ())
+    checks = tuple(sorted([*verdict.checks, *more.checks], key=lambda check: check.start))
+    refused = tuple(sorted([*verdict.refused, *tokens], key=lambda token: token.start))
+    return Verdict(verdict.said, verdict.citations, checks, refused)
 
 
 _BLANK: Final = re.compile(r"\n(?:[^\S\n]*+\n)++")

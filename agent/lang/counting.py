@@ -25,6 +25,8 @@ class Cardinals:
     words: Mapping[str, int]
     ones: Mapping[str, int]  # words for one, which may be an article
     pronouns: frozenset[str]  # those of `ones` that are no article ("one")
+    singles: frozenset[str]  # words that say that a noun is one alone ("a single tablet")
+    plural_endings: tuple[tuple[str, str], ...]  # of a noun: that of the singular, that of the plural
     standalone: Mapping[str, int]  # number words that begin no longer word
     prefixes: frozenset[str]  # words that may begin a word with any three letters behind them
     weak_prefixes: frozenset[str]  # those of `prefixes` that need a further number word
@@ -75,14 +77,16 @@ class Fractions:
     half_prefixes: frozenset[str]  # beginnings of a unit's word that halve it
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Factors:
-    """Factors such as "double" and "tenfold"."""
+    """Factors such as "double" and "tenfold", and words that tell how often something is."""
 
     words: Mapping[str, int]  # by factor; a negative factor divides
     suffixes: frozenset[str]  # endings of a number word
     digit_suffixes: str  # pattern of endings behind digits
     idioms: str  # pattern of the words behind which a factor is no number ("double click")
+    frequencies: Mapping[str, int]  # how many times, before a rate only ("once" a day)
+    occasion: str  # pattern of the word behind `Cardinals.ones` that makes the two such a word ("one time")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,6 +206,7 @@ class Calendar:
     after_noon: str  # pattern, with the space before it
     time_openers: frozenset[str]  # words behind which "9.30" is a time
     hour_openers: frozenset[str]  # those of `time_openers` behind which "9-17" are hours
+    clock_words: Mapping[str, int]  # names of times ("noon"), in hours
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

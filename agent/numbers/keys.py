@@ -14,6 +14,8 @@ from .token import Amount, End, Key, Kind, Needs, NumberMatch, Pair, Rate, Sort
 _DEGREES = {"degree?": ("degF", "degC"), "degF": ("degree?",), "degC": ("degree?",)}
 _ENDING = frozenset((Sort.QUANTITY, Sort.MONEY, Sort.PERCENT, Sort.POINTS, Sort.MILLE))
 _LONG = re.compile(r"([^\W\d_]{0,4}) ?\d[\d -]*")
+TIMES = "times"
+"""The unit of "twice a day"."""
 MANY = 7
 """Digits; longer numbers are compared digit by digit, however they are grouped."""
 _VERSION = re.compile(r"(?:[vV](?=\d)|(?=\d+\.))(\d+(?:\.\d+)*)")

@@ -31,6 +31,7 @@ from .vocabulary import (
     ATOMS,
     CAPITALIZED_MONTHS,
     CARDINALS,
+    CLOCK_WORDS,
     COMPOUND_PREFIXES,
     DECADES,
     EVERY_WORDS,
@@ -38,6 +39,7 @@ from .vocabulary import (
     FACTORS,
     FRACTION_SUFFIXES,
     FRACTIONS,
+    FREQUENCIES,
     GROUP_COUNTS,
     GROUP_QUANTITIES,
     GROUP_SUFFIXES,
@@ -57,7 +59,7 @@ from .vocabulary import (
 
 WordSort = Literal[
     "cardinal", "article", "ordinal", "fraction", "third", "factor", "quantity", "magnitude", "month", "sign", "symbol",
-    "roman", "letter", "lookalike", "vague", "opaque", "slang", "every",
+    "roman", "letter", "lookalike", "vague", "opaque", "slang", "every", "frequency", "clock",
 ]  # fmt: skip
 
 
@@ -111,6 +113,8 @@ _WHOLE_WORDS: Final[dict[str, NumberWord]] = {
         for word, (value, unit) in GROUP_QUANTITIES.items()
     },
     **{word: NumberWord("factor", value=str(by) if by > 0 else "0.5") for word, by in FACTORS.items()},
+    **{word: NumberWord("frequency", value=str(times)) for word, times in FREQUENCIES.items()},
+    **{word: NumberWord("clock", value=str(hour)) for word, hour in CLOCK_WORDS.items()},
     **{word: NumberWord("fraction", (below,)) for word, below in FRACTIONS.items()},
     **{
         word: NumberWord("third" if word in ALSO_FRACTIONS else "ordinal", (at,))

@@ -62,6 +62,15 @@ _RATE = re.compile(
     rf"|(?P<compound>{pattern(_COMPOUND)}){_CHARGE})",
     re.I,
 )
+_RATE_AT_ONCE = re.compile(_RATE_TEXT, re.I)
+_NAMES_UNIT = re.compile(rf"(?: ?/|[ \n](?:{_PER})[ \n])", re.I)
+_REACH_OF_RATE = 40
+"""Characters behind a word such as "twice" that are searched for its rate."""
+_REGULARLY = re.compile(
+    rf"(?<![^\W_])(?:(?P<each>{pattern(_EACH)})"
+    rf"|(?:{pattern(unite_words(lambda each: each.ordinals.every))})[ \n](?P<span>[^\W\d_]+))(?![^\W_])",
+    re.I,
+)
 _CHARGE_NAME = re.compile(
     rf"(?P<compound>{pattern(_COMPOUND)}){_CHARGE}\w*"
     rf"|(?:{either(lambda each: each.rates.charge_names)})(?![^\W_])"
@@ -153,6 +162,24 @@ def read_rate_after(s: str, end: int) -> Rate:
         names.append(name)
         match = _NEXT_RATE.match(s, match.end())
     return frozenset(names)
+
+
+def read_frequency(s: str, end: int) -> Rate:
+    """Return the rate directly behind "once" or "twice" that ends at `end`, also "-daily"; empty where none is.
+
+    What is no time needs a "per" before it: "once a user has paid" is no rate.
+    """
+    behind = s[end : end + _REACH_OF_RATE].replace("-", " ")
+    match = _RATE_AT_ONCE.match(behind)
+    name = _name_rate(match) if match is not None else ""
+    return frozenset((name,)) if name in TIME_UNITS or (name and _NAMES_UNIT.match(behind)) else NO_RATE
+
+
+@lru_cache(maxsize=4096)
+def find_regular_times(text: str) -> Rate:
+    """Return the units of time in which something is regularly, once in each: "daily", "every week"."""
+    names = [_name_rate(match) for match in _REGULARLY.finditer(text)]
+    return TIME_UNITS.intersection(names)
 
 
 @lru_cache(maxsize=4096)

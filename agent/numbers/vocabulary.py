@@ -25,6 +25,8 @@ HALF_PREFIXES: Final = tuple(unite_words(lambda each: each.fractions.half_prefix
 """Beginnings of a unit's word that halve the unit."""
 FACTORS: Final = merge_tables(lambda each: each.factors.words)
 """The factors of words such as "double"; a negative factor divides."""
+FREQUENCIES: Final = merge_tables(lambda each: each.factors.frequencies)
+"""How many times words such as "once" tell before a rate."""
 FACTOR_SUFFIXES: Final = unite_words(lambda each: each.factors.suffixes)
 
 GROUP_COUNTS: Final = merge_tables(lambda each: each.groups.counts)
@@ -40,6 +42,8 @@ SLANG: Final = merge_tables(lambda each: each.groups.slang)
 """The powers of ten of words such as "grand", which are other words before a noun."""
 MONTHS: Final = merge_tables(lambda each: each.calendar.months)
 """The numbers of the months, by name and abbreviation."""
+CLOCK_WORDS: Final = merge_tables(lambda each: each.calendar.clock_words)
+"""The hours of the names of times ("noon")."""
 CAPITALIZED_MONTHS: Final = unite_words(lambda each: each.calendar.capitalized)
 """Words that are months with a capital only ("May")."""
 

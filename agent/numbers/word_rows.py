@@ -24,22 +24,25 @@ from .language_tables import (
 from .number_words import NumberWord
 from .ordinals import read_alternate, read_ordinal
 from .ranges import read_range, same_unit, span
+from .rates import read_frequency
 from .reader import Before, NumberReader
 from .runs import run_at
 from .suffixes import read_suffix
-from .token import Amount, Kind, NumberMatch, Sort
+from .token import NO_RATE, Amount, Kind, NumberMatch, Sort, clock
 from .units import CODES, SIGNS, WEAK_UNITS
 from .vocabulary import MAGNITUDES
 
 _POWER = merge_tables(lambda each: each.groups.vague_scales)
 _MANY = re.compile(rf"\w+(?:[ \n](?:{pattern(OF)}))?[ \n]({pattern(_POWER)})s?(?!\w)", re.I)
 _OF_MAGNITUDE = re.compile(rf"[ \n](?:{pattern(OF)})[ \n]({pattern(MAGNITUDES)})(?!\w)", re.I)
+_DAYS_END = f"time {24 * 3600}"
 _WITH_MORE = unite_words(lambda each: each.groups.compound_magnitudes)
 _OF = re.compile(rf"[ \n](?:{pattern(OF)})(?=[ \n])")
 _ENDED = re.compile(
     rf"[ \n]?(?:[^\w\s]|$)|[ \n](?:{pattern(unite_words(lambda each: each.groups.slang_followers))})(?![^\W_])"
 )
 _IDIOM = re.compile(rf"[ -](?:{either(lambda each: each.factors.idioms)})(?![^\W_])", re.I)
+_OCCASION = re.compile(rf"[ \n](?:{either(lambda each: each.factors.occasion)})(?![^\W_])", re.I)
 _LETTERS = unite_words(lambda each: each.labels.letters)
 _GOES_ON = re.compile(rf" (?!(?:{pattern(unite_words(lambda each: each.labels.not_followers))})\b)[a-z]")
 _OWN = {
@@ -93,6 +96,38 @@ def _factor(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
         return ()
     value = place.word.value
     return (keys.same(Kind.FACTOR, value, place.start, place.end, "factor", (value,)),)
+
+
+def _frequency(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
+    """Read `twice a day` as 2 times a day. Without a rate "twice" is a factor too, and "once" is no number."""
+    times = place.word.value
+    if found := _count_times(r, place.start, place.end, times):
+        return found
+    if times == "1":
+        return ()
+    needs: tuple[tuple[str], ...] = ((f"factor {times}",), (f"{Sort.QUANTITY} {times} {keys.TIMES}",))
+    gives = tuple([key for (key,) in needs])
+    return (NumberMatch(Kind.FACTOR, times, place.start, place.end, needs, gives, (times,)),)
+
+
+def _count_times(r: NumberReader, start: int, end: int, times: str) -> tuple[NumberMatch, ...]:
+    """Return how often something is, where a rate follows at `end`."""
+    rate = read_frequency(r.s, end)
+    if not rate:
+        return ()
+    found = r.match_counted(Amount(end, (times,), sort=Sort.QUANTITY, unit=keys.TIMES, words=True), start)
+    found.rate = rate
+    return (found,)
+
+
+def _clock(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
+    """Read `noon`; midnight is the end of a day, and the beginning of the next."""
+    hour = int(place.word.value)
+    found = keys.time(clock(hour * 3600), hour * 3600, "", place.start, place.end, NO_RATE)
+    if not hour:
+        found.needs = (*found.needs, (_DAYS_END,))
+        found.gives = (*found.gives, _DAYS_END)
+    return (found,)
 
 
 def _symbols(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
@@ -196,6 +231,9 @@ def _thousand(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
 def _run(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
     """Read a run of number words."""
     start, word = place.start, place.word
+    occasion = _OCCASION.match(r.s, place.end) if word.sort == "article" else None
+    if occasion is not None and (found := _count_times(r, start, occasion.end(), "1")):
+        return found
     own = _OWN.get(place.text.lower())
     if own is not None and r.language(start) not in ("", *own):
         return ()
@@ -221,6 +259,6 @@ _ROWS: Final[dict[str, Row]] = {
     "cardinal": _run, "article": _run, "ordinal": _run, "third": _run, "fraction": _run, "month": _month,
     "factor": _factor, "quantity": _magnitude, "vague": _magnitude, "magnitude": _magnitude, "symbol": _symbols,
     "roman": _roman, "letter": _letter, "lookalike": _lookalike, "opaque": _opaque, "slang": _thousand,
-    "every": _every,
+    "every": _every, "frequency": _frequency, "clock": _clock,
 }  # fmt: skip
 """The row that reads a word, by the word's `sort`."""

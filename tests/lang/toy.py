@@ -60,6 +60,8 @@ COUNTING = replace(
         },
         ones={"unu": 1},
         pronouns=words("unu"),
+        singles=words("sola"),
+        plural_endings=(("", "j"),),
         standalone={},
         prefixes=words("du tri kvar"),
         weak_prefixes=frozenset(),

@@ -34,6 +34,8 @@ COUNTING = Counting(
         },
         ones={"one": 1},
         pronouns=words("one"),
+        singles=words("one single"),
+        plural_endings=(("", "s"), ("", "es"), ("y", "ies")),
         standalone={},
         prefixes=frozenset(),
         weak_prefixes=frozenset(),
@@ -76,8 +78,8 @@ COUNTING = Counting(
     ),
     factors=Factors(
         words={
-            "double": 2, "doubles": 2, "doubled": 2, "doubling": 2, "twice": 2, "twofold": 2, "duplex": 2,
-            "triple": 3, "triples": 3, "tripled": 3, "tripling": 3, "thrice": 3, "treble": 3, "threefold": 3,
+            "double": 2, "doubles": 2, "doubled": 2, "doubling": 2, "twofold": 2, "duplex": 2,
+            "triple": 3, "triples": 3, "tripled": 3, "tripling": 3, "treble": 3, "threefold": 3,
             "quadruple": 4, "quadruples": 4, "quadrupled": 4, "quadrupling": 4, "quintuple": 5, "quintupled": 5,
             "sextuple": 6, "sextupled": 6, "septuple": 7, "octuple": 8, "decuple": 10, "tenfold": 10,
             "hundredfold": 100, "halve": -2, "halved": -2, "halving": -2,
@@ -85,6 +87,8 @@ COUNTING = Counting(
         suffixes=words("fold"),
         digit_suffixes="-fold",
         idioms="(?:check|click|tap|press)(?:s|ed|ing|ping|ped)?",
+        frequencies={"once": 1, "twice": 2, "thrice": 3},
+        occasion="time",
     ),
     groups=Groups(
         counts={"couple": "2", "dozen": "12"},
@@ -152,6 +156,7 @@ COUNTING = Counting(
         after_noon=r"[ \n]?p\.?m\b\.?",
         time_openers=words("at open opens opened close closes closed until"),
         hour_openers=frozenset(),
+        clock_words={"noon": 12, "midday": 12, "midnight": 0},
     ),
     labels=Labels(
         text_parts=words(

@@ -37,6 +37,8 @@ COUNTING = Counting(
         },
         ones={"en": 1, "ett": 1},
         pronouns=frozenset(),
+        singles=words("enda"),
+        plural_endings=(("", "er"), ("", "ar"), ("", "r"), ("", "n"), ("a", "or"), ("e", "ar")),
         standalone={"tva": 2, "femti": 50, "sexti": 60},
         prefixes=words(
             "fyra åtta nio tio elva tolv tretton fjorton femton sexton sjutton arton aderton nitton tjugo tjugu "
@@ -103,6 +105,8 @@ COUNTING = Counting(
         ),
         digit_suffixes="-faldiga?|-faldigt|-falt",
         idioms="",
+        frequencies={},
+        occasion="gång",
     ),
     groups=Groups(
         counts={
@@ -176,6 +180,7 @@ COUNTING = Counting(
         after_noon=r"[ ]em\b",
         time_openers=words("kl klockan öppet öppnar öppettider stänger stängt från fram"),
         hour_openers=words("kl klockan"),
+        clock_words={"midnatt": 0},
     ),
     labels=Labels(
         text_parts=words(
