@@ -12,6 +12,7 @@ from .amounts import canonical, digits_at
 from .date_rows import day_row, iso_row, time_row
 from .dates import OPENING
 from .digit_places import SPACES, Digits, digits_place
+from .frequencies import match_factor, match_frequency
 from .identifiers import CALLS, dimension_at, dotted_at, phone_at, run_at
 from .language_tables import AM, AND, BY, OR, PM, TO, either, pattern, unite_words
 from .number_words import classify
@@ -228,12 +229,13 @@ def _dimension_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
 
 
 def _factor_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:
-    """Read `3x`, `10-fold`."""
+    """Read `3x`, `10-fold`, `3x daily`."""
     found = _FACTOR.match(r.s, place.at) if place.follow not in SPACES else None
     if found is None or not r.border(found.end()):
         return ()
     value = canonical(found[1].replace(",", "."))
-    return (keys.same(Kind.FACTOR, value, place.at, found.end(), "factor", (value,)),)
+    often = match_frequency(r, place.at, found.end(), value)
+    return (often or match_factor(r, place.at, found.end(), value),)
 
 
 def _amount_row(r: NumberReader, place: Digits) -> tuple[NumberMatch, ...]:

@@ -2,6 +2,7 @@
 
 import re
 
+from . import keys
 from .amounts import canonical, digits_at, fraction_after, negate, scale
 from .language_tables import AND, ARTICLES, OR, TO, either, pattern, unite_words
 from .number_words import classify
@@ -28,7 +29,7 @@ _PARTING = {True: ",", False: "."}
 """The mark that parts the thousands of a sum in a line of unknown language, by whether its currency stands before it:
 `€1,299` and `1.299 €` are written by the same two customs, one of which has a decimal comma."""
 _ACCOUNT = 7
-"""Digits; two falling numbers with at least as many form the number of an account rather than a range."""
+"""Digits; two numbers with at least as many that fall, or stand behind a label, are one number rather than a range."""
 _NUMBERED = re.compile(rf"\w*(?:{either(lambda each: each.labels.account_suffixes)})", re.I)
 _ENDS = frozenset(("cardinal", "article", "fraction"))
 
@@ -85,6 +86,9 @@ def read_range(r: NumberReader, first: Amount, start: int) -> NumberMatch | None
         return None
     if joint["dash"] and _is_account(r, first, last, start):
         return None
+    if joint["dash"] and _falls_far(first, last):
+        number = s[start : last.end]
+        return keys.same(Kind.IDENTIFIER, number, start, last.end, "id", (number,))
     if last.values[0][0] == "-" and s[joint.end()] != "-":  # 10-20 degrees below zero
         negate(first)
     return span(first, last, start)
@@ -96,6 +100,13 @@ def _is_account(r: NumberReader, first: Amount, last: Amount, start: int) -> boo
     if len(low) + len(high) < _ACCOUNT or last.sort is not Sort.BARE:
         return False
     return len(low) >= len(high) and _NUMBERED.fullmatch(r.before(start).word) is not None
+
+
+def _falls_far(first: Amount, last: Amount) -> bool:
+    """Tell whether two bare numbers around a dash fall and have many digits: the number of something, `556677-8899`."""
+    low, high = first.values[0], last.values[0]
+    is_long = last.sort is Sort.BARE and len(low) + len(high) >= _ACCOUNT
+    return is_long and low.isdecimal() and high.isdecimal() and int(low) > int(high)
 
 
 def span(first: Amount, last: Amount, start: int) -> NumberMatch:

@@ -10,6 +10,7 @@ from . import keys
 from .amounts import negate
 from .date_rows import match_dates
 from .dates import month_first_at
+from .frequencies import match_factor, match_frequency
 from .language_tables import (
     ARTICLES,
     COUNTINGS,
@@ -24,7 +25,6 @@ from .language_tables import (
 from .number_words import NumberWord
 from .ordinals import read_alternate, read_ordinal
 from .ranges import read_range, same_unit, span
-from .rates import read_frequency
 from .reader import Before, NumberReader
 from .runs import run_at
 from .suffixes import read_suffix
@@ -94,30 +94,16 @@ def _factor(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
     """Read `double`, `trefaldig`."""
     if _IDIOM.match(r.s, place.end):
         return ()
-    value = place.word.value
-    return (keys.same(Kind.FACTOR, value, place.start, place.end, "factor", (value,)),)
+    return (match_factor(r, place.start, place.end, place.word.value, is_ratio=True),)
 
 
 def _frequency(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
-    """Read `twice a day` as 2 times a day. Without a rate "twice" is a factor too, and "once" is no number."""
+    """Read `twice a day`. Without a rate "twice" is a factor, and "once" is no number."""
     times = place.word.value
-    if found := _count_times(r, place.start, place.end, times):
-        return found
-    if times == "1":
-        return ()
-    needs: tuple[tuple[str], ...] = ((f"factor {times}",), (f"{Sort.QUANTITY} {times} {keys.TIMES}",))
-    gives = tuple([key for (key,) in needs])
-    return (NumberMatch(Kind.FACTOR, times, place.start, place.end, needs, gives, (times,)),)
-
-
-def _count_times(r: NumberReader, start: int, end: int, times: str) -> tuple[NumberMatch, ...]:
-    """Return how often something is, where a rate follows at `end`."""
-    rate = read_frequency(r.s, end)
-    if not rate:
-        return ()
-    found = r.match_counted(Amount(end, (times,), sort=Sort.QUANTITY, unit=keys.TIMES, words=True), start)
-    found.rate = rate
-    return (found,)
+    found = match_frequency(r, place.start, place.end, times)
+    if found is None and times != "1":
+        found = match_factor(r, place.start, place.end, times)
+    return (found,) if found is not None else ()
 
 
 def _clock(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
@@ -232,8 +218,8 @@ def _run(r: NumberReader, place: WordPlace) -> tuple[NumberMatch, ...]:
     """Read a run of number words."""
     start, word = place.start, place.word
     occasion = _OCCASION.match(r.s, place.end) if word.sort == "article" else None
-    if occasion is not None and (found := _count_times(r, start, occasion.end(), "1")):
-        return found
+    if occasion is not None and (often := match_frequency(r, start, occasion.end(), "1")) is not None:
+        return (often,)
     own = _OWN.get(place.text.lower())
     if own is not None and r.language(start) not in ("", *own):
         return ()

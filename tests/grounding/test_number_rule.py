@@ -155,6 +155,8 @@ PASS = {
         ("Q10", "Q10."),
         ("1{,}234", "1{,}234"),
         ("14\n149", "14\n149"),
+        ("Orgnr: 556677-8899", "Vårt organisationsnummer är 556677-8899."),
+        ("Account 8327-9, 123 456-7.", "Account 8327-9, 123 456-7."),
     ],
     "fraction": [
         ("½ dl", "0,5 dl"),
@@ -278,6 +280,11 @@ PASS = {
         ("5 kr", "once you have paid 5 kr"),
         ("5 kr", "en gång till, 5 kr"),
         ("once per user", "once per user"),
+        ("2x daily", "twice a day"),
+        ("3 times a day", "3x daily"),
+        ("2.5x faster", "2.5 times faster"),
+        ("2.5 times faster", "2.5x faster"),
+        ("trefaldig ökning", "tre gånger så mycket"),
     ],
     "ones": [
         ("Take a tablet.", "Take one tablet."),
@@ -537,6 +544,8 @@ BLOCK = {
         ("299", "n1ne"),
         ("50", "5O"),
         ("50", "5О kr"),
+        ("Our number is 556677-8899.", "556677 customers"),
+        ("Our number is 556677-8899.", "556677-8989"),
     ],
     "fraction": [
         ("1 butik, 2 lager", "1/2"),
@@ -637,6 +646,9 @@ BLOCK = {
         ("två gånger i veckan", "en gång i veckan"),
         ("once per customer", "once per user"),
         ("twice a day", "the double"),
+        ("2x weekly", "2x daily"),
+        ("twice as fast", "twice a day"),
+        ("2x faster", "two times a day"),
     ],
     "ones": [
         ("Take two tablets.", "Take one tablet."),
