@@ -2,9 +2,10 @@
 
 Strategy: quote the statement that answers, and at most two more, each whole and after a short lead that names its
 section: short ones that may answer too, and longer ones that are more likely to. The best statement comes first. A line
-to which it refers back is quoted before it, and lines that it introduces after it. Of a table's row the columns that
-are asked for are quoted (`table_rows`), and no other row of the table where the question names one. Lines with only
-links, and the notes of a version that the question does not name, are quoted only without any other statement.
+to which it refers back is quoted before it, and lines that it introduces after it. No other statement that begins with
+"she" or "this" is quoted but behind the one that it speaks of. Of a table's row the columns that are asked for are
+quoted (`table_rows`), and no other row of the table where the question names one. Lines with only links, and the notes
+of a version that the question does not name, are quoted only without any other statement.
 
 Memory is quoted as the user's own words. A search finds more memory than fits, since it also finds items by their
 neighbours. So only the items that hold most of the question's words are quoted, before the documents when the items
@@ -119,23 +120,38 @@ def _choose_statements(evidence: Sequence[Hit], question: str) -> list[Hit]:
             continue
         if words + size > WORDS or any(_same_words(hit, each) for each in quotes):
             continue
-        quotes.insert(0 if hit in before else len(quotes), hit)
+        at = 0 if hit in before else len(quotes) if hit in after else _find_room(hit, quotes)
+        if at is None:
+            continue
+        quotes.insert(at, hit)
         words += size
     return quotes
+
+
+def _refers_back(hit: Hit) -> bool:
+    """Tell whether a statement begins with a word for something that was named before, such as "she"."""
+    first = split_words(statement_text(hit))[:1]
+    return bool(first) and first[0] in LANGUAGES[hit.passage.lang].searching.referring
+
+
+def _find_room(hit: Hit, quotes: Sequence[Hit]) -> int | None:
+    """Return where a further statement is quoted: at the end, or behind the one to which it refers back.
+
+    `None` where that one is not quoted: the statement would speak of another.
+    """
+    passage = hit.passage.snippets
+    place = passage.index(hit.snippet)
+    if not place or not _refers_back(hit):
+        return len(quotes)
+    return next((at for at, each in enumerate(quotes, 1) if each.snippet == passage[place - 1]), None)
 
 
 def _find_neighbours(best: Hit, evidence: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
     """Return the hits for the statement to which `best` refers back, and for the statements that `best` introduces."""
     passage = best.passage.snippets
     place = passage.index(best.snippet)
-    statement = statement_text(best)
-    referring = LANGUAGES[best.passage.lang].searching.referring
-    before = (
-        passage[place - 1 : place]
-        if split_words(statement)[:1] and split_words(statement)[0] in referring
-        else ()
-    )
-    after = passage[place + 1 : place + STATEMENTS] if statement.endswith(":") else ()
+    before = passage[place - 1 : place] if _refers_back(best) else ()
+    after = passage[place + 1 : place + STATEMENTS] if statement_text(best).endswith(":") else ()
     hit_by_snippet = {hit.snippet: hit for hit in evidence} if before or after else {}
     return [hit_by_snippet[each] for each in before if each in hit_by_snippet], [
         hit_by_snippet[each] for each in after if each in hit_by_snippet
