@@ -2,10 +2,10 @@
 
 Strategy: a row reads "first cell; header: cell; ...". Where the question names the row by its first cell, the columns
 asked for are those whose headers hold most of the question's words, or else those that hold the kind of thing that is
-asked for (a price, a time); a short cell that holds a word of the question stays too, since it names the subject of
-the row. Where nothing tells the columns apart, or a cell cannot be told from its neighbours, the row is quoted whole.
-An amount of money is followed by the "per month" of its header. A rewording is used only where the number rule finds
-each of its numbers in the row.
+asked for (a price, a time) in any of the rows; a short cell that holds a word of the question stays too, since it names
+the subject of the row. Where nothing tells the columns apart, or a cell cannot be told from its neighbours, the row is
+quoted whole. An amount of money is followed by the "per month" of its header. A rewording is used only where the number
+rule finds each of its numbers in the row.
 """
 
 import re
@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..grounding.verify import check_numbers
 from ..numbers.number_tokens import tokens
 from ..numbers.token import Kind
-from ..ports.search import Hit, Lang
+from ..ports.search import Hit, Lang, Passage
 from ..retrieval.parsed_question import find_kinds, parse_question
 from ..text.words import split_words
 from .named_tools import EMPTY_WORDS, Stems, stems
@@ -24,6 +24,7 @@ from .named_tools import EMPTY_WORDS, Stems, stems
 _CELL_END, _HEADER_END = "; ", ": "
 _KEPT = 4096  # first cells of rows whose stems are cached
 _SHORT = 8  # words of a cell that names the subject of its row
+_ROWS = 100  # of a section that are searched for columns of prices
 _RATE = re.compile(r"\S+(?: \S+){0,2} (per [^\W\d_]+)", re.IGNORECASE)  # a header such as "Price per month"
 
 
@@ -43,12 +44,17 @@ def read_table_question(question: str, lang: Lang) -> TableQuestion:
 def word_row(hit: Hit, question: TableQuestion) -> str:
     """Return a row with its first cell and the columns that are asked for; the row as it stands where none is."""
     row = hit.snippet.plain_text
-    name, *rest = row.split(_CELL_END)
-    columns = [cell.partition(_HEADER_END)[::2] for cell in rest]
+    name, columns = _split_row(row)
     if _HEADER_END in name or not columns or not all(header and cell for header, cell in columns):
         return row
-    worded = _join_columns(name, _choose_columns(name, columns, question))
+    worded = _join_columns(name, _choose_columns(name, columns, question, hit.passage))
     return worded if worded == row or check_numbers(worded, [hit.snippet]).is_supported else row
+
+
+def _split_row(row: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return the first cell of a row, and the header and cell of each other column."""
+    name, *rest = row.split(_CELL_END)
+    return name, [(header, cell) for header, _, cell in [each.partition(_HEADER_END) for each in rest]]
 
 
 def names_row(asked: Stems, hit: Hit) -> bool:
@@ -64,11 +70,11 @@ def _stem_name(name: str) -> tuple[Stems, ...]:
 
 
 def _choose_columns(
-    name: str, columns: Sequence[tuple[str, str]], question: TableQuestion
+    name: str, columns: Sequence[tuple[str, str]], question: TableQuestion, passage: Passage
 ) -> Sequence[tuple[str, str]]:
     """Return the columns, as header and cell, that a question asks for; all of them where none stands out.
 
-    `name`: the first cell.
+    `name`: the first cell. `passage`: the section of the table.
     """
     shares = [_count_named(question.subject, header) for header, _ in columns]
     if not _count_named(question.subject, name):
@@ -76,10 +82,8 @@ def _choose_columns(
     if any(shares):
         asked = [share == max(shares) for share in shares]
     else:
-        asked = [
-            question.kind in ("money", "time") and question.kind in find_kinds(" ".join(column))
-            for column in columns
-        ]
+        headers = _find_headers(passage, question.kind) if question.kind in ("money", "time") else ()
+        asked = [header in headers for header, _ in columns]
     return [
         column
         for column, is_asked in zip(columns, asked, strict=True)
@@ -87,6 +91,13 @@ def _choose_columns(
         or not any(asked)
         or (len(column[1].split()) <= _SHORT and _count_named(question.subject, column[1]))
     ]
+
+
+def _find_headers(passage: Passage, kind: str) -> set[str]:
+    """Return the headers of the columns in which a row states a `kind` of thing; another may say "free" there."""
+    rows = [each.plain_text for each in passage.snippets if each.kind == "row"][:_ROWS]
+    columns = {column for row in rows for column in _split_row(row)[1]}
+    return {header for header, cell in columns if kind in find_kinds(f"{header} {cell}")}
 
 
 def _count_named(subject: Sequence[Stems], text: str) -> int:

@@ -48,6 +48,17 @@ def test_the_columns_that_are_asked_for_are_quoted(question: str, worded: str) -
     assert verify(worded, [hit]).is_supported
 
 
+def test_a_column_of_prices_is_quoted_where_its_cell_is_none() -> None:
+    """What others pay is no answer for those who pay nothing."""
+    doctor, _ = table(
+        "Doctor | 275 kr | free | 20",
+        "Flu shot | 250 kr | 180 kr | 5",
+        head="Visit | Adults | Children | Length",
+    )
+    words = read_table_question("What does a doctor cost for a 15 year old?", "en")
+    assert word_row(doctor, words) == "Doctor; Adults: 275 kr; Children: free"
+
+
 @pytest.mark.parametrize(
     ("row", "worded"),
     [
