@@ -129,9 +129,9 @@ def _choose_statements(evidence: Sequence[Hit], question: str) -> list[Hit]:
 
 
 def _refers_back(hit: Hit) -> bool:
-    """Tell whether a statement begins with a word for something that was named before, such as "she"."""
-    first = split_words(statement_text(hit))[:1]
-    return bool(first) and first[0] in LANGUAGES[hit.passage.lang].searching.referring
+    """Tell whether a statement begins with a word for something that was named before: "she", "if it"."""
+    first = split_words(statement_text(hit))[:2]
+    return not LANGUAGES[hit.passage.lang].searching.referring.isdisjoint(first)
 
 
 def _find_room(hit: Hit, quotes: Sequence[Hit]) -> int | None:

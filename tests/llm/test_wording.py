@@ -100,6 +100,9 @@ def test_what_speaks_of_another_thing_is_quoted_behind_it_or_not_at_all() -> Non
     assert choose_quotes([nurse, she, head]) == [nurse, head]
     assert choose_quotes([head, nurse, she]) == [head, she, nurse]
     assert choose_quotes([she, nurse]) == [she, nurse]
+    parcel, lost = section("The parcel leaves at two.", "If it is late, write to us.")
+    assert choose_quotes([nurse, lost]) == [nurse]
+    assert choose_quotes([parcel, lost]) == [parcel, lost]
     (first,) = section("She is in on Mondays.", headings=("Anna",))
     assert choose_quotes([nurse, first]) == [nurse, first]
 
