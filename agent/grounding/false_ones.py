@@ -9,6 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Final
 
 from agent.lang import LANGUAGES
@@ -27,8 +28,11 @@ _MARKS: Final = "[*_]{0,3}"
 _ONE: Final = re.compile(
     rf"(?<![^\W_])(?<!-)({'|'.join(_SINGLES)}){_MARKS}((?:\s{_MARKS}[^\W\d_]+){{1,2}})", re.I
 )
-_COUNTED: Final = re.compile(r"(?:[ \n-][^\W\d_]+){1,2}")
-"""The words behind a number: the noun that it counts, perhaps behind an adjective."""
+_BETWEEN: Final = re.compile(r"[\s-](?:[^\W\d_]+[\s-])?")
+_REACH: Final = 48
+"""Characters before a counted noun that are searched for its number."""
+_PLACES: Final = 16
+"""Places of a noun in a citation that are looked at."""
 
 
 def find_false_ones(
@@ -58,29 +62,35 @@ def find_false_ones(
 
 
 class _CountedNouns:
-    """The words of some citations, and those of them that a number other than one counts."""
+    """The words of some citations, and whether a number other than one counts them there."""
 
     def __init__(self, citations: Sequence[Snippet]) -> None:
-        self._texts = [citation_text(each) for each in citations]
+        self._texts = [citation_text(each).lower() for each in citations]
+        self._counted: dict[str, bool] = {}  # what was asked before
 
     @cached_property
     def _words(self) -> frozenset[str]:
-        return frozenset([word.lower() for text in self._texts for word in _WORD.findall(text)])
-
-    @cached_property
-    def _counted(self) -> frozenset[str]:
-        counted: list[str] = []
-        for text in self._texts:
-            for token in tokens(text, source=True, rates=False):
-                behind = _COUNTED.match(text, token.end) if token.value != "1" else None
-                counted += _WORD.findall(behind.group().lower()) if behind is not None else ()
-        return frozenset(counted)
+        return frozenset([word for text in self._texts for word in _WORD.findall(text)])
 
     def knows_only_several(self, noun: str) -> bool:
         """Tell whether the plural of `noun` is counted, and `noun` itself is not there."""
-        if noun in self._words:
-            return False
-        plurals = [
-            noun.removesuffix(one) + many for one, many in _PLURALS if noun.endswith(one) and noun != one
+        if noun not in self._counted:
+            plurals = [noun.removesuffix(one) + many for one, many in _PLURALS if noun.endswith(one)]
+            self._counted[noun] = noun not in self._words and any(
+                plural in self._words and self._counts(plural) for plural in plurals
+            )
+        return self._counted[noun]
+
+    def _counts(self, word: str) -> bool:
+        """Tell whether a number stands before `word` in one of its first places, perhaps with an adjective between."""
+        places = [
+            (text, place.start())
+            for text in self._texts
+            for place in islice(re.finditer(rf"(?<![^\W_]){word}(?![^\W_])", text), _PLACES)
         ]
-        return any(plural in self._words and plural in self._counted for plural in plurals)
+        for text, end in places:
+            before = text[max(0, end - _REACH) : end]
+            numbers = tokens(before, source=True, rates=False)
+            if numbers and numbers[-1].value != "1" and _BETWEEN.fullmatch(before, numbers[-1].end):
+                return True
+        return False
