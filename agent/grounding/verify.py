@@ -22,6 +22,7 @@ import msgspec
 from agent.numbers.layout import remove_source_marks, render_bullets
 from agent.numbers.number_tokens import TOO_MANY, NumberToken
 from agent.ports.brain import Confidence, VerifiedText
+from agent.ports.remember import MEMORY_FILES
 from agent.ports.search import Hit, Snippet
 
 from .answer_numbers import AnswerNumbers
@@ -51,6 +52,9 @@ of 275 with a coverage of 0.7 or more 99.3 % are right, of all 393 98.5 %; 6 are
 scores, so these figures are of coverage alone, as for a best hit that scores 1. Of answers that quote (`python -m
 tests.bench.documents`, static vectors) 15 % are high, of which 38 of 43 are right.
 """
+RECALLED_SCORE: Final = 0.8
+"""The score at most of an answer that cites memory alone: it tells how surely something was recalled, and not whether
+that answers the question."""
 
 
 class NumberCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,6 +132,8 @@ def verify_in_steps(
         above = [hit.passage.headings for hit in hits if hit.snippet.text in texts and hit.snippet in cited]
         named = frozenset[str]().union(*above)
         best = max([hit.score for hit in hits], default=0.0)
+        if cited and all(each.file.startswith(MEMORY_FILES) for each in cited):
+            best = min(best, RECALLED_SCORE)
         sure = confidence_of(verdict.said, verdict.citations, max(best, 0.0), named)
     text = VerifiedText(text=verdict.said, citations=verdict.citations, confidence=sure, places=places)
     return Verdict(verdict.said, verdict.citations, verdict.checks, (), text)

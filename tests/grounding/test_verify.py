@@ -160,6 +160,14 @@ def test_confidence() -> None:
     assert verify(said, [hit(cited[0].text)], confidence="low").text is not None
 
 
+@pytest.mark.parametrize(("file", "confidence"), [("kb/a.md", "high"), ("memory/i1", "med")])
+def test_what_was_only_recalled_is_not_sure(file: str, confidence: str) -> None:
+    """The score of memory tells that it was the message which was meant, and not that it answers."""
+    text = verify("I live in Graz.", [hit("I live in Graz.", 0.95, file=file), hit("x", 0.2)]).text
+    assert text is not None
+    assert text.confidence == confidence
+
+
 def test_passages_are_blocks() -> None:
     """Each block between blank lines is a snippet, with its lines."""
     found = snippets_of("a 1\nb\n\n\n c 2 \r\n\r\nd\n", "p")
