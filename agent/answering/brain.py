@@ -20,7 +20,7 @@ import trio
 from ..errors import ModelFailed, StorageFailed, Withdrawn
 from ..grounding import refusals
 from ..grounding.binding import Binding
-from ..grounding.courtesies import acknowledge_statement, answer_courtesy, confirm_order
+from ..grounding.courtesies import acknowledge_statement, answer_courtesy, confirm_order, explain_forgetting
 from ..grounding.questions import ask_approval
 from ..grounding.verify import read_ahead
 from ..intents.triggers import remove_requests
@@ -43,7 +43,7 @@ from ..ports.brain import (
 )
 from ..ports.conversation import Exchange, Scope
 from ..ports.draft import NO_CHARTER, NO_REMINDER, Charter, Drafter, Prompt, Reminder
-from ..ports.remember import EMPTY_MEMORY, MEMORY_FILES, Memory
+from ..ports.remember import EMPTY_MEMORY, MEMORY_FILES, Memory, MemoryOrder
 from ..ports.search import Hit, Lang, Library, Query, Retriever
 from ..ports.tracing import trace_step
 from ..text.courtesy import find_courtesy, strip_courtesies
@@ -161,17 +161,18 @@ class GroundedBrain:
                 )
             )
             return
-        if self.is_order_to_remember(question):
+        if order := self.find_memory_order(question):
+            reply = confirm_order if order == "remember" else explain_forgetting
             emit(DraftCompleted())
-            emit(VerifiedPart(text=confirm_order(self._lang_of(question)), proposals=proposals))
+            emit(VerifiedPart(text=reply(self._lang_of(question)), proposals=proposals))
             return
         evidence = await self.find_evidence(question)
         on_evidence(evidence.hits)
         await self.draft_answer(evidence, emit, proposals)
 
-    def is_order_to_remember(self, question: Question) -> bool:
-        """Tell whether `question` is only an order to remember something that can be remembered."""
-        return self.memory is not None and self.memory.is_memory_order(question, self._lang_of(question))
+    def find_memory_order(self, question: Question) -> MemoryOrder | None:
+        """Return the order that a question consists of: to remember what can be remembered, or to forget something."""
+        return None if self.memory is None else self.memory.find_order(question, self._lang_of(question))
 
     def _lang_of(self, question: Question) -> Lang:
         return question.lang or UserMessage.of(question).lang or self._settings.lang

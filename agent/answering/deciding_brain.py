@@ -106,9 +106,8 @@ class DecidingBrain:
 
         Cancelled, nothing more is emitted or begun, and the streams of its models are closed before it returns.
         """
-        is_fixed = UserMessage.of(question).courtesy is not None or self._grounded.is_order_to_remember(
-            question
-        )
+        order = self._grounded.find_memory_order(question)
+        is_fixed = order is not None or UserMessage.of(question).courtesy is not None
         if act is None or not self._decides(question) or (is_fixed and not question.must_call):
             await self._plain.answer(question, emit, act)
             return

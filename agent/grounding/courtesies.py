@@ -35,6 +35,11 @@ def confirm_order(lang: Lang) -> VerifiedText:
     return VerifiedText(text=LANGUAGES[lang].courtesies.noted, citations=(), confidence=None)
 
 
+def explain_forgetting(lang: Lang) -> VerifiedText:
+    """Return the answer to an order to forget something, which repeats no word of it and forgets nothing."""
+    return VerifiedText(text=LANGUAGES[lang].courtesies.forgetting, citations=(), confidence=None)
+
+
 def acknowledge_statement(lang: Lang) -> VerifiedText:
     """Return the answer to a statement without a question that no document is about; it repeats no word of it."""
     return VerifiedText(text=LANGUAGES[lang].courtesies.stated, citations=(), confidence=None)

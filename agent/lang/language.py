@@ -90,6 +90,7 @@ class Recalling:
     agent: frozenset[str]  # words for the addressee
     requests: str  # pattern of requests, in which such a word does not tell the speaker
     everything: str  # pattern of a whole question for all memory items about oneself
+    forgetting: str  # pattern of a whole order to forget something
     times: frozenset[str]  # words for points in time, beside those of `Dating` and the calendar
     # Pattern of word endings that the stemmer leaves on and that are ignored here, each behind three letters at least.
     endings: str
@@ -159,6 +160,7 @@ class Courtesies:
     replies: Pleasantries  # none holds a number
     about: str  # leads into the list of the documents' topics
     noted: str  # reply to an order to remember something
+    forgetting: str  # reply to an order to forget something: how it is forgotten
     stated: str  # reply to a message that asks nothing and may be remembered; a suggestion follows
 
 

@@ -30,7 +30,7 @@ from ..ports.conversation import Scope
 from ..ports.draft import Reminder
 from ..ports.memory import Candidate, Draft, Item, ItemType, MemoryStore, Source
 from ..ports.recall import NOTHING_RECALLED, Excerpt, Recaller, RecallQuery, RecallResult
-from ..ports.remember import MEMORY_FILES, NO_BACKLOG, UNREAD_MEMORY, Backlog, TurnMemory
+from ..ports.remember import MEMORY_FILES, NO_BACKLOG, UNREAD_MEMORY, Backlog, MemoryOrder, TurnMemory
 from ..ports.search import Hit, Passage, Snippet
 from ..text.fences import fence_text
 from ..text.sentences import find_line_sentences
@@ -53,7 +53,10 @@ PICTURED: Final[tuple[ItemType, ...]] = ("rule", "preference", "lesson", "open_l
 _EVERYTHING: Final = {
     lang: re.compile(rf"\W*(?:{language.recalling.everything})\W*") for lang, language in LANGUAGES.items()
 }
-_LONGEST: Final = 120  # characters of a question for everything
+_FORGETTING: Final = {
+    lang: re.compile(rf"\W*(?:{language.recalling.forgetting})\W*") for lang, language in LANGUAGES.items()
+}
+_LONGEST: Final = 120  # characters of a question for everything, or of an order to forget
 _AROUND: Final = 6
 """Words of an order around the thing to remember: "please remember that ... , thank you"."""
 
@@ -73,9 +76,11 @@ class Recollection:
         self._backlog = backlog
         self._trouble = False  # the last read failed
 
-    def is_memory_order(self, question: Question, lang: Lang) -> bool:
-        """Return whether a question is nothing but the order to remember something."""
-        return is_only_orders(question, lang, self._clock.now_ms())
+    def find_order(self, question: Question, lang: Lang) -> MemoryOrder | None:
+        """Return what a question orders that is nothing but an order to remember something, or to forget it."""
+        if orders_to_forget(question.text, lang):
+            return "forget"
+        return "remember" if is_only_orders(question, lang, self._clock.now_ms()) else None
 
     def is_statement(self, question: Question, lang: Lang) -> bool:
         """Return whether a question is nothing but items to remember, ordered or not."""
@@ -200,6 +205,11 @@ class Recollection:
 def asks_for_everything(text: str, lang: Lang) -> bool:
     """Tell whether a question asks for all remembered items of its user ("what do you know about me?")."""
     return len(text) <= _LONGEST and _EVERYTHING[lang].fullmatch(fold(text)) is not None
+
+
+def orders_to_forget(text: str, lang: Lang) -> bool:
+    """Tell whether a message is nothing but the order to forget something ("forget my address")."""
+    return len(text) <= _LONGEST and _FORGETTING[lang].fullmatch(fold(text)) is not None
 
 
 def _select_pictured(items: Sequence[Item] | None) -> Sequence[Item] | None:

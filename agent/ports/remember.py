@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from .brain import MemoryNotice, Proposal, Question
 from .conversation import Scope
@@ -145,11 +145,15 @@ class TurnMemory:
 EMPTY_MEMORY, UNREAD_MEMORY = TurnMemory(), TurnMemory(unread=True)
 
 
+MemoryOrder: TypeAlias = Literal["remember", "forget"]
+"""What a message may order. A user's words alone forget nothing: the user chooses what is forgotten."""
+
+
 class Memory(Protocol):
     """Loads memory for a brain."""
 
-    def is_memory_order(self, question: Question, lang: Lang) -> bool:
-        """Return whether the whole question is an order to remember something; pure."""
+    def find_order(self, question: Question, lang: Lang) -> MemoryOrder | None:
+        """Return what the whole question orders, to remember something or to forget it; pure."""
         ...
 
     def is_statement(self, question: Question, lang: Lang) -> bool:

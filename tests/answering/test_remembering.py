@@ -15,7 +15,7 @@ from agent.ports.brain import Blocked, MemoryNotice, Question, TurnEvent, TurnRe
 from agent.ports.conversation import Scope
 from agent.ports.draft import Reminder
 from agent.ports.memory import Draft, Item
-from agent.ports.remember import EMPTY_MEMORY, UNREAD_MEMORY, TurnMemory
+from agent.ports.remember import EMPTY_MEMORY, UNREAD_MEMORY, MemoryOrder, TurnMemory
 from agent.ports.search import Hit, Passage, Query, Snippet
 from agent.testing.models import FakeDrafter
 
@@ -54,8 +54,10 @@ class FakeMemory:
         self.asked: list[Question] = []
         self.stood: list[set[str]] = []
 
-    def is_memory_order(self, question: Question, lang: Lang) -> bool:
-        return question.text.startswith("Remember")
+    def find_order(self, question: Question, lang: Lang) -> MemoryOrder | None:
+        if question.text.startswith("Forget"):
+            return "forget"
+        return "remember" if question.text.startswith("Remember") else None
 
     def is_statement(self, question: Question, lang: Lang) -> bool:
         return "?" not in question.text
@@ -212,6 +214,16 @@ async def test_who_only_asks_to_remember_gets_no_search() -> None:
     swedish = await told(brain(FakeDrafter(), memory), replace(question, lang="sv"))
     assert isinstance(swedish[-1], VerifiedPart)
     assert swedish[-1].text.text.startswith("Noterat")
+
+
+@pytest.mark.parametrize(("lang", "reply"), [("en", "I forget only"), ("sv", "Jag glömmer bara")])
+async def test_who_asks_to_forget_is_told_how(lang: Lang, reply: str) -> None:
+    """Nothing of what is to be forgotten is looked for, or said again."""
+    memory = FakeMemory()
+    events = await told(brain(FakeDrafter(), memory), replace(ask("Forget my number 4711."), lang=lang))
+    assert isinstance(events[-1], VerifiedPart)
+    assert events[-1].text.text.startswith(reply)
+    assert (memory.asked, events[-1].text.citations) == ([], ())
 
 
 @pytest.mark.parametrize("lang", ["en", "sv"])

@@ -102,6 +102,7 @@ LANGUAGE = Language(
         agent=words("vi via"),
         requests="ĉu vi",
         everything="kion vi scias",
+        forgetting="forgesu mian",
         times=words("hieraŭ"),
         endings="",
         joints=(),
@@ -133,6 +134,7 @@ LANGUAGE = Language(
         replies=Pleasantries("Saluton! Demandu min.", "Nedankinde.", "Mi respondas el la dokumentoj."),
         about="Ili temas pri:",
         noted="Notita.",
+        forgetting="Elektu ĝin en la listo.",
         stated="Mi povas memori tion.",
     ),
     quoting=Quoting(

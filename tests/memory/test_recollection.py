@@ -14,7 +14,7 @@ from agent.config import MEMORY_READ
 from agent.errors import StorageFailed
 from agent.lang import Lang
 from agent.memory.recall.recall import IndexRecaller
-from agent.memory.recollection import PICTURE_READ, Recollection
+from agent.memory.recollection import PICTURE_READ, Recollection, orders_to_forget
 from agent.ports.brain import Question
 from agent.ports.conversation import Exchange, Scope
 from agent.ports.note import ReadStore
@@ -314,8 +314,33 @@ async def test_an_order_to_remember_is_known_as_one() -> None:
     """And nothing else is."""
     async with store() as memory:
         recollection = Recollection(memory, Found(), Noon())
-        assert recollection.is_memory_order(replace(ASKED, text="Remember that my budget is 50 SEK"), "en")
-        assert not recollection.is_memory_order(ASKED, "en")
+        assert (
+            recollection.find_order(replace(ASKED, text="Remember that my budget is 50 SEK"), "en")
+            == "remember"
+        )
+        assert recollection.find_order(ASKED, "en") is None
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "is_order"),
+    [
+        ("en", "Forget my parcel number.", True),
+        ("en", "Please forget what I told you about my address", True),
+        ("en", "Can you forget everything?", True),
+        ("en", "forget about me", True),
+        ("sv", "Glöm att jag bor i Lund.", True),
+        ("sv", "Kan du glömma bort mitt nummer?", True),
+        ("en", "Forget it.", False),
+        ("en", "I forgot my password.", False),
+        ("en", "Don't forget my appointment", False),
+        ("en", "Forget my address. Where is my parcel?", False),
+        ("sv", "Glöm det.", False),
+        ("sv", "Glöm inte min tid", False),
+    ],
+)
+def test_an_order_to_forget_is_known_as_one(lang: Lang, text: str, is_order: bool) -> None:
+    """As a whole message: what asks for more besides is answered."""
+    assert orders_to_forget(text, lang) is is_order
 
 
 async def test_a_turn_that_could_not_read_costs_no_other_its_memory(

@@ -18,7 +18,7 @@ from agent.ports.clock import Clock
 from agent.ports.conversation import Scope
 from agent.ports.memory import LIVE, Change, Draft, Item, ItemType, Source, StoredTurn
 from agent.ports.note import MemoryNote, UnreadTurn
-from agent.ports.remember import EMPTY_MEMORY, TurnMemory
+from agent.ports.remember import EMPTY_MEMORY, MemoryOrder, TurnMemory
 from agent.session.forgotten_exchanges import Conversations
 from agent.session.registry import Registry
 from agent.testing.breakable import EffectBegan, EffectFailed, EffectFinished
@@ -105,9 +105,9 @@ class WatchedMemory:
             await self._opened.make_desk((Conversations(registry),)).forget_item(scope, live[0].id)
             self._write_down("~~", Forgot(live[0].id, live[0].text))
 
-    def is_memory_order(self, question: Question, lang: Lang) -> bool:
-        """Return whether a question is nothing but the order to remember something."""
-        return self._told is not None and self._told.is_memory_order(question, lang)
+    def find_order(self, question: Question, lang: Lang) -> MemoryOrder | None:
+        """Return the order that a question consists of."""
+        return None if self._told is None else self._told.find_order(question, lang)
 
     def is_statement(self, question: Question, lang: Lang) -> bool:
         """Return whether a question is nothing but what can be remembered."""

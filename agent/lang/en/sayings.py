@@ -47,6 +47,7 @@ COURTESIES = Courtesies(
         abilities="I answer questions from the documents here, and show where the answer stands.",
     ),
     about="They are about:",
+    forgetting="I forget only what you choose: open the list of what I remember, and forget it there.",
     noted="Noted. If it contradicts what I remember already, I will ask you.",
     stated="The documents here say nothing about that. I can remember it: say yes to what I suggest.",
 )

@@ -106,6 +106,10 @@ RECALLING = Recalling(
         r"|know about (?:me|us))"
         r"|what is (?:there )?in your memory(?: about (?:me|us))?|who am i"
     ),
+    forgetting=(
+        r"(?:please )?(?:(?:can|could|would|will) you (?:please )?)?(?:forget|stop remembering)"
+        r" (?:that \w|what|who|where|about (?:my|me\b|our)|my|our|me\b|everything|all|i )[^.;:!?\n]*"
+    ),
     times=words("recently lately since ago"),
     endings="",
     joints=(),

@@ -49,6 +49,7 @@ COURTESIES = Courtesies(
         abilities="Jag svarar på frågor ur dokumenten här och visar var svaret står.",
     ),
     about="De handlar om:",
+    forgetting="Jag glömmer bara det du väljer: öppna listan över vad jag minns och glöm det där.",
     noted="Noterat. Om det säger emot vad jag redan minns frågar jag dig.",
     stated="Dokumenten här säger inget om det. Jag kan komma ihåg det: säg ja till det jag föreslår.",
 )

@@ -99,6 +99,10 @@ RECALLING = Recalling(
         r"|vad har (?:jag|vi) berättat(?: för dig)?(?: om (?:mig|mej|oss))?|vem är jag"
         r"|(?:berätta|visa|säg) (?:vad|allt(?: som)?) du (?:minns|kommer ihåg|vet)(?: om (?:mig|oss))?"
     ),
+    forgetting=(
+        r"(?:snälla )?(?:(?:kan|kunde|skulle|vill) du (?:snälla )?)?(?:glöm|glömma)(?: bort)?"
+        r" (?:att \w|vad|vem|var|min|mitt|mina|vår|vårt|våra|mig\b|oss\b|allt)[^.;:!?\n]*"
+    ),
     times=words("nyligen häromdagen sistone senast"),
     endings=r"(?<=...)(?:et|an)|(?<=..[éåäö])[nt]|(?<=...)(?<=[bdfghjklmnoprtvy])s",
     joints=("", "s"),
