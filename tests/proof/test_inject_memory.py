@@ -110,7 +110,7 @@ def answer_left(patch: pytest.MonkeyPatch) -> None:
         (half_kept, "order_to_remember", "cancel", 999, "M4: "),
         (offered_after_a_cancel, "proposal_left", "cancel", 1, "after a cancel"),
         (declined_by_time, "proposal_left", "confirm", 999, "was rejected by nobody"),
-        (answer_left, "forgotten_while_it_is_cited", "cancel", 999, "M2: "),
+        (answer_left, "forgotten_elsewhere_while_it_is_cited", "cancel", 999, "M2: "),
     ],
     ids=lambda value: getattr(value, "__name__", "") if callable(value) else "",
 )

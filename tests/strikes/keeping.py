@@ -97,12 +97,13 @@ class WatchedMemory:
         history = {item.id: await store.history(item.scope, item.id) for item in kept.items}
         self.rows = Rows(turns, kept.items, history)
 
-    async def forget(self, scope: Scope, registry: Registry) -> None:
-        """Have the first live item of a scope forgotten, if there is one."""
+    async def forget(self, scope: Scope, registry: Registry | None) -> None:
+        """Have the first live item of a scope forgotten, if there is one, and tell the sessions of `registry`."""
         assert self._opened is not None
         live = await self._opened.store.live_items(scope, self._clock.now_ms())
         if live:
-            await self._opened.make_desk((Conversations(registry),)).forget_item(scope, live[0].id)
+            told = () if registry is None else (Conversations(registry),)
+            await self._opened.make_desk(told).forget_item(scope, live[0].id)
             self._write_down("~~", Forgot(live[0].id, live[0].text))
 
     def find_order(self, question: Question, lang: Lang) -> MemoryOrder | None:

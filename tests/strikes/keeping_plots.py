@@ -84,12 +84,25 @@ async def contradiction(lab: Lab, client: RawClient) -> None:
 
 @plot(keeps=True, drafts=CITING)
 async def forgotten_while_it_is_cited(lab: Lab, client: RawClient) -> None:
-    """An item is forgotten while an answer that cites it is being said."""
+    """An item is forgotten while an answer that cites it is being said, which ends that answer."""
     client.send("message", id="a", text=ORDER)
     await heard(client, "response")
     client.send("message", id="b", text=ASKED)
     await heard(client, "stream", 14)  # of both answers: the second has begun
     await lab.forget()
+    await heard(client, "stream_end", 2)
+    client.send("message", id="c", text=ASKED)
+    await heard(client, "response", 2)
+
+
+@plot(keeps=True, drafts=CITING)
+async def forgotten_elsewhere_while_it_is_cited(lab: Lab, client: RawClient) -> None:
+    """An item is forgotten by another process while an answer that cites it is being said, to its end."""
+    client.send("message", id="a", text=ORDER)
+    await heard(client, "response")
+    client.send("message", id="b", text=ASKED)
+    await heard(client, "stream", 14)
+    await lab.forget(elsewhere=True)
     await heard(client, "response", 2)
     client.send("message", id="c", text=ASKED)
     await heard(client, "response", 3)

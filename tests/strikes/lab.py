@@ -269,13 +269,13 @@ class Lab:
         """Let the server go down."""
         self.app.drain()
 
-    async def forget(self) -> None:
-        """Have the struck client's first live item forgotten."""
+    async def forget(self, *, elsewhere: bool = False) -> None:
+        """Have the struck client's first live item forgotten; `elsewhere`: by a process that tells no session here."""
         session = self.session()
         scope = None if session is None else session._core.consults.scope
         del session  # which may end meanwhile, and is not to be kept alive from here
         if self.kept is not None and scope is not None:
-            await self.kept.forget(scope, self.app.registry)
+            await self.kept.forget(scope, None if elsewhere else self.app.registry)
 
     def stop(self) -> None:
         """End the server now."""
