@@ -17,13 +17,13 @@ person.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 
 from ..lang import LANGUAGES, Lang
 from ..numbers.number_tokens import tokens
 from ..ports.remember import MEMORY_FILES
-from ..ports.search import Hit, Passage
+from ..ports.search import Hit, Passage, Snippet
 from ..text.sentences import find_sentences
 from ..text.words import fold, split_words
 from .named_tools import EMPTY_WORDS, Stems, stems
@@ -51,6 +51,7 @@ MEMORY_ITEMS = 3
 MEMORY_CHARS = 350
 """Characters of memory that are quoted beside documents, or for a question with words of its own."""
 
+_CLAUSE = 40  # characters of a clause before a comma that may refer back: "When you exceed that, ..."
 _HEADINGS = 2  # of a section, the innermost ones, that the lead names
 _KEPT = 4096  # headings whose check for a number is cached
 _ITEMS = ("row", "item")  # statements that stand on a line of their own
@@ -108,54 +109,54 @@ def _choose_statements(evidence: Sequence[Hit], question: str) -> list[Hit]:
         asked = Stems().union(*_subject_stems(question))
         if names_row(asked, best):
             ranked = [hit for hit in ranked if hit.snippet.kind != "row" or names_row(asked, hit)]
-    before, after = _find_neighbours(best, ranked)
+    hit_by_snippet = {hit.snippet: hit for hit in reversed(ranked)}
+    before, after = _find_neighbours(best, hit_by_snippet)
     quotes = [best]
     words = _count_words(best, ())
     for hit in [*before, *after, *ranked[1:]]:
         if len(quotes) == STATEMENTS:
             break
-        size = _count_words(hit, quotes)
+        added, at = [hit], 0 if hit in before else len(quotes)
+        subject = None if hit in before or hit in after else _find_subject(hit)
+        if subject is not None:
+            at = next((at for at, each in enumerate(quotes, 1) if each.snippet == subject), 0)
+            if not at and subject not in hit_by_snippet:
+                continue
+            added, at = ([hit], at) if at else ([hit_by_snippet[subject], hit], len(quotes))
+        size = sum([_count_words(each, quotes) for each in added])
         least = LIKELY_SHORT if words + size <= SHORT else LIKELY
         if hit.score < least * best.score and hit not in after:
             continue
-        if words + size > WORDS or any(_same_words(hit, each) for each in quotes):
+        if len(quotes) + len(added) > STATEMENTS or words + size > WORDS:
             continue
-        at = 0 if hit in before else len(quotes) if hit in after else _find_room(hit, quotes)
-        if at is None:
+        if any(_same_words(each, other) for each in added for other in quotes):
             continue
-        quotes.insert(at, hit)
+        quotes[at:at] = added
         words += size
     return quotes
 
 
-def _refers_back(hit: Hit) -> bool:
-    """Tell whether a statement begins with a word for something that was named before: "she", "if it"."""
-    first = split_words(statement_text(hit))[:2]
-    return not LANGUAGES[hit.passage.lang].searching.referring.isdisjoint(first)
+def _find_subject(hit: Hit) -> Snippet | None:
+    """Return the statement before one that begins by referring back: "she", "if it", "when you exceed that,".
 
-
-def _find_room(hit: Hit, quotes: Sequence[Hit]) -> int | None:
-    """Return where a further statement is quoted: at the end, or behind the one to which it refers back.
-
-    `None` where that one is not quoted: the statement would speak of another.
+    Quoted behind any other, such a one would speak of something else.
     """
+    clause, comma, _ = statement_text(hit)[:_CLAUSE].partition(",")
+    beginning = split_words(clause) if comma else split_words(clause)[:2]
+    if LANGUAGES[hit.passage.lang].searching.referring.isdisjoint(beginning):
+        return None
     passage = hit.passage.snippets
     place = passage.index(hit.snippet)
-    if not place or not _refers_back(hit):
-        return len(quotes)
-    return next((at for at, each in enumerate(quotes, 1) if each.snippet == passage[place - 1]), None)
+    return passage[place - 1] if place else None
 
 
-def _find_neighbours(best: Hit, evidence: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
+def _find_neighbours(best: Hit, hit_by_snippet: Mapping[Snippet, Hit]) -> tuple[list[Hit], list[Hit]]:
     """Return the hits for the statement to which `best` refers back, and for the statements that `best` introduces."""
-    passage = best.passage.snippets
+    subject, passage = _find_subject(best), best.passage.snippets
     place = passage.index(best.snippet)
-    before = passage[place - 1 : place] if _refers_back(best) else ()
     after = passage[place + 1 : place + STATEMENTS] if statement_text(best).endswith(":") else ()
-    hit_by_snippet = {hit.snippet: hit for hit in evidence} if before or after else {}
-    return [hit_by_snippet[each] for each in before if each in hit_by_snippet], [
-        hit_by_snippet[each] for each in after if each in hit_by_snippet
-    ]
+    before = [hit_by_snippet[each] for each in (subject,) if each is not None and each in hit_by_snippet]
+    return before, [hit_by_snippet[each] for each in after if each in hit_by_snippet]
 
 
 def _is_aside(hit: Hit, question: str) -> bool:

@@ -97,12 +97,15 @@ def test_what_speaks_of_another_thing_is_quoted_behind_it_or_not_at_all() -> Non
     """Behind another statement "she" would be another person; at the top of a section the heading names her."""
     head, she, nurse = section("Anna is the head.", "She has worked here since 2011.", "Eva vaccinates.")
     assert choose_quotes([nurse, she]) == [nurse]
-    assert choose_quotes([nurse, she, head]) == [nurse, head]
+    assert choose_quotes([nurse, she, head]) == [nurse, head, she]
+    assert choose_quotes([nurse, replace(she, score=0.01), head]) == [nurse, head]
     assert choose_quotes([head, nurse, she]) == [head, she, nurse]
     assert choose_quotes([she, nurse]) == [she, nurse]
     parcel, lost = section("The parcel leaves at two.", "If it is late, write to us.")
     assert choose_quotes([nurse, lost]) == [nurse]
     assert choose_quotes([parcel, lost]) == [parcel, lost]
+    limit, over = section("60 requests a minute are allowed.", "When you exceed that, it answers 429.")
+    assert choose_quotes([nurse, over, limit]) == [nurse, limit, over]
     (first,) = section("She is in on Mondays.", headings=("Anna",))
     assert choose_quotes([nurse, first]) == [nurse, first]
 
