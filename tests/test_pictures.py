@@ -20,5 +20,5 @@ def test_the_readme_shows_them() -> None:
 @pytest.mark.proof
 async def test_the_turn_is_one_that_a_server_has() -> None:
     """The same frames, and the states of the table: `python -m tests.pictures` draws it again."""
-    async with serve(kb=ROOT / "kb", port=0, vectors="off") as server:
+    async with serve(kb=ROOT / "kb", port=0) as server:
         assert draw_turn(await record_turn(server.websocket_url)) == TURN.read_text("utf-8")

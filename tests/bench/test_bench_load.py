@@ -301,7 +301,7 @@ def test_a_child_is_found_whatever_became_of_the_thread_that_started_it() -> Non
         while over.is_alive():
             looks.append(family(process.pid) == found)
         process.communicate("\n")
-    assert len(looks) > 10
+    assert len(looks) > 3
     assert all(looks), f"missed {looks.count(False)} times in {len(looks)}"
 
 

@@ -137,7 +137,12 @@ def test_killed_at_any_moment_every_call_is_in_a_legal_status(tmp_path: Path) ->
     for number in range(KILLS):
         with process(store_race.liver, tmp_path, f"p{number}") as (killed, pipe):
             assert told(pipe) == ("open", "", "")
-            assert pipe.poll(20)  # on a busy machine the first turn takes longer than the time until the kill
+            # On a busy machine the first turn takes longer than the time until the kill, and the first call long.
+            while number == 0 and not any(id.endswith(".1") and known[id] == "done" for id in known):
+                assert pipe.poll(20)
+                _, id, status = pipe.recv()
+                known[id] = status
+            assert pipe.poll(20)
             time.sleep(drawn.uniform(0, 0.25))
             killed.kill()
             killed.join(20)
