@@ -63,6 +63,11 @@ def names_row(asked: Stems, hit: Hit) -> bool:
     return bool(words) and not any(map(asked.isdisjoint, words))
 
 
+def names_thing_of(row: Hit, text: str) -> bool:
+    """Tell whether a text holds each content word of a row's first cell."""
+    return names_row(Stems().union(*map(stems, split_words(text))), row)
+
+
 @lru_cache(maxsize=_KEPT)
 def _stem_name(name: str) -> tuple[Stems, ...]:
     """Return the stems of each content word of a row's first cell."""

@@ -4,8 +4,9 @@ Strategy: quote the statement that answers, and at most two more, each whole and
 section: short ones that may answer too, and longer ones that are more likely to. The best statement comes first. A line
 to which it refers back is quoted before it, and lines that it introduces after it. No other statement that begins with
 "she" or "this" is quoted but behind the one that it speaks of. Of a table's row the columns that are asked for are
-quoted (`table_rows`), and no other row of the table where the question names one. Lines with only links, and the notes
-of a version that the question does not name, are quoted only without any other statement.
+quoted (`table_rows`). A row that the question names comes before a statement that says nothing of it, and no other row
+is quoted then. Lines with only links, and the notes of a version that the question does not name, are quoted only
+without any other statement.
 
 Memory is quoted as the user's own words. A search finds more memory than fits, since it also finds items by their
 neighbours. So only the items that hold most of the question's words are quoted, before the documents when the items
@@ -27,7 +28,7 @@ from ..ports.search import Hit, Passage, Snippet
 from ..text.sentences import find_sentences
 from ..text.words import fold, split_words
 from .named_tools import EMPTY_WORDS, Stems, stems
-from .table_rows import names_row, read_table_question, word_row
+from .table_rows import names_row, names_thing_of, read_table_question, word_row
 
 STATEMENTS = 3
 """Statements of documents that are quoted."""
@@ -104,11 +105,13 @@ def _choose_statements(evidence: Sequence[Hit], question: str) -> list[Hit]:
     ranked = sorted(evidence, key=lambda hit: _is_aside(hit, question))  # stable: best first
     if not ranked:
         return []
+    top = ranked[0]
+    words_asked = _subject_stems(question)
+    asked = Stems().union(*words_asked)
+    named = [hit for hit in ranked if hit.snippet.kind == "row" and names_row(asked, hit)]
+    if top in named or (named and _is_missed(named[0], top, words_asked)):
+        ranked = [named[0], *(hit for hit in ranked if hit.snippet.kind != "row" or hit in named[1:])]
     best = ranked[0]
-    if best.snippet.kind == "row":
-        asked = Stems().union(*_subject_stems(question))
-        if names_row(asked, best):
-            ranked = [hit for hit in ranked if hit.snippet.kind != "row" or names_row(asked, hit)]
     hit_by_snippet = {hit.snippet: hit for hit in reversed(ranked)}
     before, after = _find_neighbours(best, hit_by_snippet)
     quotes = [best]
@@ -116,24 +119,43 @@ def _choose_statements(evidence: Sequence[Hit], question: str) -> list[Hit]:
     for hit in [*before, *after, *ranked[1:]]:
         if len(quotes) == STATEMENTS:
             break
-        added, at = [hit], 0 if hit in before else len(quotes)
-        subject = None if hit in before or hit in after else _find_subject(hit)
-        if subject is not None:
-            at = next((at for at, each in enumerate(quotes, 1) if each.snippet == subject), 0)
-            if not at and subject not in hit_by_snippet:
-                continue
-            added, at = ([hit], at) if at else ([hit_by_snippet[subject], hit], len(quotes))
+        at, added = 0 if hit in before else len(quotes), [hit]
+        if hit not in before and hit not in after:
+            at, added = _place_further(hit, quotes, hit_by_snippet)
         size = sum([_count_words(each, quotes) for each in added])
         least = LIKELY_SHORT if words + size <= SHORT else LIKELY
-        if hit.score < least * best.score and hit not in after:
+        if hit.score < least * top.score and hit not in after:
             continue
-        if len(quotes) + len(added) > STATEMENTS or words + size > WORDS:
+        if not added or len(quotes) + len(added) > STATEMENTS or words + size > WORDS:
             continue
         if any(_same_words(each, other) for each in added for other in quotes):
             continue
         quotes[at:at] = added
         words += size
     return quotes
+
+
+def _place_further(
+    hit: Hit, quotes: Sequence[Hit], hit_by_snippet: Mapping[Snippet, Hit]
+) -> tuple[int, list[Hit]]:
+    """Return where a further statement is quoted, and what: the one to which it refers back comes before it.
+
+    Nothing where that one is neither quoted nor found.
+    """
+    end, subject = len(quotes), _find_subject(hit)
+    if subject is None:
+        return end, [hit]
+    for at, each in enumerate(quotes, 1):
+        if each.snippet == subject:
+            return at, [hit]
+    return end, [hit_by_snippet[subject], hit] if subject in hit_by_snippet else []
+
+
+def _is_missed(row: Hit, best: Hit, subject: Sequence[Stems]) -> bool:
+    """Tell whether the best statement does not name what a row is about, and holds no more of the question's words."""
+    text = _text_with_headings(best)
+    more = _measure_share(subject, text) > _measure_share(subject, _text_with_headings(row))
+    return not more and not names_thing_of(row, text)
 
 
 def _find_subject(hit: Hit) -> Snippet | None:

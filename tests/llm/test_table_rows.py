@@ -115,6 +115,17 @@ def test_other_rows_are_not_quoted_where_one_is_named() -> None:
     assert choose_quotes(plans, "What do Basic and Plus cost?") == [plans[0], plans[2]]
 
 
+def test_a_row_that_is_named_comes_before_what_names_it_not() -> None:
+    """A sentence about another price is no answer; one that says more of what is asked for is."""
+    basic, plus = table("Basic | 149 kr | 2", "Plus | 299 kr | 5")
+    text = "Freezing costs 49 kr."
+    snippet = Snippet(file="kb/a.md", text=text, first=9, last=9, plain_text=text, headings=("Plans",))
+    freezing = Hit(snippet, Passage("kb/a.md", ("Plans",), "en", (snippet,)), 0.95)
+    assert choose_quotes([freezing, basic, plus], "What does Plus cost?") == [plus, freezing]
+    assert choose_quotes([freezing, basic, plus], "What does freezing of plans cost?")[0] == freezing
+    assert choose_quotes([freezing, plus], "What does freezing cost with Plus?")[0] == freezing
+
+
 def test_an_answer_quotes_rows_in_the_words_of_the_question() -> None:
     """In the language of the documents."""
     rows = table("Bas | 149 kr | 2", head="Nivå | Pris per månad | Användare", lang="sv")
