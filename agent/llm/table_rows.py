@@ -22,7 +22,7 @@ from ..text.words import split_words
 from .named_tools import EMPTY_WORDS, Stems, stems
 
 _CELL_END, _HEADER_END = "; ", ": "
-_KEPT = 4096  # first cells of rows whose stems are cached
+_KEPT = 4096  # rows whose first cells' stems, and whose columns' kinds, are cached
 _SHORT = 8  # words of a cell that names the subject of its row
 _ROWS = 100  # of a section that are searched for columns of prices
 _RATE = re.compile(r"\S+(?: \S+){0,2} (per [^\W\d_]+)", re.IGNORECASE)  # a header such as "Price per month"
@@ -101,8 +101,13 @@ def _choose_columns(
 def _find_headers(passage: Passage, kind: str) -> set[str]:
     """Return the headers of the columns in which a row states a `kind` of thing; another may say "free" there."""
     rows = [each.plain_text for each in passage.snippets if each.kind == "row"][:_ROWS]
-    columns = {column for row in rows for column in _split_row(row)[1]}
-    return {header for header, cell in columns if kind in find_kinds(f"{header} {cell}")}
+    return {header for row in rows for header, kinds in _find_column_kinds(row) if kind in kinds}
+
+
+@lru_cache(maxsize=_KEPT)
+def _find_column_kinds(row: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Return each header of a row, and the kinds of thing that it states with its cell."""
+    return tuple([(header, frozenset(find_kinds(f"{header} {cell}"))) for header, cell in _split_row(row)[1]])
 
 
 def _count_named(subject: Sequence[Stems], text: str) -> int:

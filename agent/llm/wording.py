@@ -18,7 +18,7 @@ person.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial
 
 from ..lang import LANGUAGES, Lang
@@ -106,26 +106,22 @@ def _choose_statements(evidence: Sequence[Hit], question: str) -> list[Hit]:
     if not ranked:
         return []
     top = ranked[0]
-    words_asked = _subject_stems(question)
-    asked = Stems().union(*words_asked)
-    named = [hit for hit in ranked if hit.snippet.kind == "row" and names_row(asked, hit)]
-    if top in named or (named and _is_missed(named[0], top, words_asked)):
-        ranked = [named[0], *(hit for hit in ranked if hit.snippet.kind != "row" or hit in named[1:])]
+    ranked = _put_named_row_first(ranked, question)
     best = ranked[0]
-    hit_by_snippet = {hit.snippet: hit for hit in reversed(ranked)}
-    before, after = _find_neighbours(best, hit_by_snippet)
+    before, after = _find_neighbours(best, ranked)
     quotes = [best]
     words = _count_words(best, ())
     for hit in [*before, *after, *ranked[1:]]:
         if len(quotes) == STATEMENTS:
             break
+        size = _count_words(hit, quotes)
+        least = LIKELY_SHORT if words + size <= SHORT else LIKELY
+        if words + size > WORDS or (hit.score < least * top.score and hit not in after):
+            continue
         at, added = 0 if hit in before else len(quotes), [hit]
         if hit not in before and hit not in after:
-            at, added = _place_further(hit, quotes, hit_by_snippet)
-        size = sum([_count_words(each, quotes) for each in added])
-        least = LIKELY_SHORT if words + size <= SHORT else LIKELY
-        if hit.score < least * top.score and hit not in after:
-            continue
+            at, added = _place_further(hit, quotes, ranked)
+            size += sum([_count_words(each, quotes) for each in added[:-1]])
         if not added or len(quotes) + len(added) > STATEMENTS or words + size > WORDS:
             continue
         if any(_same_words(each, other) for each in added for other in quotes):
@@ -135,9 +131,24 @@ def _choose_statements(evidence: Sequence[Hit], question: str) -> list[Hit]:
     return quotes
 
 
-def _place_further(
-    hit: Hit, quotes: Sequence[Hit], hit_by_snippet: Mapping[Snippet, Hit]
-) -> tuple[int, list[Hit]]:
+def _put_named_row_first(ranked: list[Hit], question: str) -> list[Hit]:
+    """Return the hits with the row of a table that a question names first, and without other rows.
+
+    They are returned as they are where it names none, or the best one speaks of the row's thing or says more.
+    """
+    rows = [hit for hit in ranked if hit.snippet.kind == "row"]
+    if not rows:
+        return ranked
+    subject = _subject_stems(question)
+    asked = Stems().union(*subject)
+    named = [hit for hit in rows if names_row(asked, hit)]
+    if not named or (ranked[0] is not named[0] and not _is_missed(named[0], ranked[0], subject)):
+        return ranked
+    others = [hit for hit in ranked if hit.snippet.kind != "row" or hit in named]
+    return [named[0], *(hit for hit in others if hit is not named[0])]
+
+
+def _place_further(hit: Hit, quotes: Sequence[Hit], evidence: Sequence[Hit]) -> tuple[int, list[Hit]]:
     """Return where a further statement is quoted, and what: the one to which it refers back comes before it.
 
     Nothing where that one is neither quoted nor found.
@@ -148,7 +159,8 @@ def _place_further(
     for at, each in enumerate(quotes, 1):
         if each.snippet == subject:
             return at, [hit]
-    return end, [hit_by_snippet[subject], hit] if subject in hit_by_snippet else []
+    found = _find_hits([subject], evidence)
+    return end, [*found, hit] if found else []
 
 
 def _is_missed(row: Hit, best: Hit, subject: Sequence[Stems]) -> bool:
@@ -172,13 +184,17 @@ def _find_subject(hit: Hit) -> Snippet | None:
     return passage[place - 1] if place else None
 
 
-def _find_neighbours(best: Hit, hit_by_snippet: Mapping[Snippet, Hit]) -> tuple[list[Hit], list[Hit]]:
+def _find_hits(snippets: Sequence[Snippet], evidence: Sequence[Hit]) -> list[Hit]:
+    """Return the hits for those of `snippets` that were found."""
+    return [hit for each in snippets if (hit := next((hit for hit in evidence if hit.snippet == each), None))]
+
+
+def _find_neighbours(best: Hit, evidence: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
     """Return the hits for the statement to which `best` refers back, and for the statements that `best` introduces."""
     subject, passage = _find_subject(best), best.passage.snippets
     place = passage.index(best.snippet)
     after = passage[place + 1 : place + STATEMENTS] if statement_text(best).endswith(":") else ()
-    before = [hit_by_snippet[each] for each in (subject,) if each is not None and each in hit_by_snippet]
-    return before, [hit_by_snippet[each] for each in after if each in hit_by_snippet]
+    return _find_hits([subject] if subject is not None else (), evidence), _find_hits(after, evidence)
 
 
 def _is_aside(hit: Hit, question: str) -> bool:
