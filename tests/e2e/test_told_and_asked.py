@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import pytest
 import trio
+from trio.testing import MockClock
 
 from agent.client.client import Frame
 from agent.compose.adapters import Adapters
@@ -137,7 +138,7 @@ async def on_a_slow_disk(function: Callable[[], T]) -> T:
     return function()
 
 
-async def test_what_was_told_a_moment_ago_is_there() -> None:
+async def test_what_was_told_a_moment_ago_is_there(autojump_clock: MockClock) -> None:
     """Whatever its user sends next, and however soon, while the disk is still at what others told."""
     chosen = Adapters(knowledge=knowledge(), run_sync=on_a_slow_disk)
     async with (
