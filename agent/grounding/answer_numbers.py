@@ -125,7 +125,7 @@ def _is_regular(evidence: SourceNumbers, token: NumberToken, text: str) -> bool:
     """Tell whether `text` says "daily" of what an answer says "once a day" of, and never how many times."""
     if token.value != _ONCE or not token.rate:
         return False
-    counts = any(isinstance(key, str) and key.endswith(TIMES) for key in evidence.keys)
+    counts = any(isinstance(key, str) and key.endswith(f" {TIMES}") for key in evidence.keys)
     return not counts and token.rate <= find_regular_times(text)
 
 

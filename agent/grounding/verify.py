@@ -251,6 +251,14 @@ def _make_verdict(
     return Verdict(said, citations, tuple(checks), tuple(refused))
 
 
+def _refuse_too(verdict: Verdict, tokens: Sequence[NumberToken]) -> Verdict:
+    """Return a verdict that refuses `tokens` too."""
+    more = _make_verdict("", (), tokens, ())
+    checks = tuple(sorted([*verdict.checks, *more.checks], key=lambda check: check.start))
+    refused = tuple(sorted([*verdict.refused, *tokens], key=lambda token: token.start))
+    return Verdict(verdict.said, verdict.citations, checks, refused)
+
+
 def read_ahead(snippet: Snippet, *, binding: Binding = "off") -> int:
     """Read a snippet into the cache of `evidence_of`; return the number of characters of its citation.
 
@@ -263,14 +271,6 @@ def read_ahead(snippet: Snippet, *, binding: Binding = "off") -> int:
     if binding == "strict":
         rows_of(snippet)
     return len(text)
-
-
-def _refuse_too(verdict: Verdict, tokens: Sequence[NumberToken]) -> Verdict:
-    """Return a verdict that refuses `tokens` too."""
-    more = _make_verdict("", (), tokens, ())
-    checks = tuple(sorted([*verdict.checks, *more.checks], key=lambda check: check.start))
-    refused = tuple(sorted([*verdict.refused, *tokens], key=lambda token: token.start))
-    return Verdict(verdict.said, verdict.citations, checks, refused)
 
 
 _BLANK: Final = re.compile(r"\n(?:[^\S\n]*+\n)++")

@@ -63,7 +63,7 @@ def names_row(asked: Stems, hit: Hit) -> bool:
     return bool(words) and not any(map(asked.isdisjoint, words))
 
 
-def names_thing_of(row: Hit, text: str) -> bool:
+def is_named_in(text: str, row: Hit) -> bool:
     """Tell whether a text holds each content word of a row's first cell."""
     return names_row(Stems().union(*map(stems, split_words(text))), row)
 

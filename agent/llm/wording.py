@@ -28,7 +28,7 @@ from ..ports.search import Hit, Passage, Snippet
 from ..text.sentences import find_sentences
 from ..text.words import fold, split_words
 from .named_tools import EMPTY_WORDS, Stems, stems
-from .table_rows import names_row, names_thing_of, read_table_question, word_row
+from .table_rows import is_named_in, names_row, read_table_question, word_row
 
 STATEMENTS = 3
 """Statements of documents that are quoted."""
@@ -167,7 +167,7 @@ def _is_missed(row: Hit, best: Hit, subject: Sequence[Stems]) -> bool:
     """Tell whether the best statement does not name what a row is about, and holds no more of the question's words."""
     text = _text_with_headings(best)
     more = _measure_share(subject, text) > _measure_share(subject, _text_with_headings(row))
-    return not more and not names_thing_of(row, text)
+    return not more and not is_named_in(text, row)
 
 
 def _find_subject(hit: Hit) -> Snippet | None:

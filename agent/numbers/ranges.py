@@ -86,7 +86,7 @@ def read_range(r: NumberReader, first: Amount, start: int) -> NumberMatch | None
         return None
     if joint["dash"] and _is_account(r, first, last, start):
         return None
-    if joint["dash"] and _falls_far(first, last):
+    if joint["dash"] and _has_many_digits(first, last) and falls(first, last):
         number = s[start : last.end]
         return keys.same(Kind.IDENTIFIER, number, start, last.end, "id", (number,))
     if last.values[0][0] == "-" and s[joint.end()] != "-":  # 10-20 degrees below zero
@@ -96,17 +96,20 @@ def read_range(r: NumberReader, first: Amount, start: int) -> NumberMatch | None
 
 def _is_account(r: NumberReader, first: Amount, last: Amount, start: int) -> bool:
     """Tell whether the numbers around a dash are one number of many digits, no range: `org.nr 556677-8899`."""
-    low, high = first.values[0], last.values[0]
-    if len(low) + len(high) < _ACCOUNT or last.sort is not Sort.BARE:
+    if not _has_many_digits(first, last) or last.sort is not Sort.BARE:
         return False
-    return len(low) >= len(high) and _NUMBERED.fullmatch(r.before(start).word) is not None
+    is_shorter = len(first.values[0]) < len(last.values[0])
+    return not is_shorter and _NUMBERED.fullmatch(r.before(start).word) is not None
 
 
-def _falls_far(first: Amount, last: Amount) -> bool:
-    """Tell whether two bare numbers around a dash fall and have many digits: the number of something, `556677-8899`."""
+def _has_many_digits(first: Amount, last: Amount) -> bool:
+    return len(first.values[0]) + len(last.values[0]) >= _ACCOUNT
+
+
+def falls(first: Amount, last: Amount) -> bool:
+    """Tell whether two bare numbers around a dash fall, so that they are no range: `556677-8899`."""
     low, high = first.values[0], last.values[0]
-    is_long = last.sort is Sort.BARE and len(low) + len(high) >= _ACCOUNT
-    return is_long and low.isdecimal() and high.isdecimal() and int(low) > int(high)
+    return last.sort is Sort.BARE and low.isdecimal() and high.isdecimal() and int(low) > int(high)
 
 
 def span(first: Amount, last: Amount, start: int) -> NumberMatch:

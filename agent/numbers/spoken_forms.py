@@ -17,6 +17,7 @@ from .identifiers import CALLS
 from .keys import MANY
 from .language_tables import AND, MINUS, TO, pattern
 from .numerals import say_cardinal, say_centuries, say_decimal, say_fraction, say_ordinal, say_year
+from .ranges import falls
 from .reader import NumberReader
 from .token import Amount, Kind, NumberMatch, Sort
 
@@ -70,7 +71,7 @@ def _say_amounts(r: NumberReader, found: NumberMatch, high: Amount, saying: Sayi
     low = found.low
     if low is None:
         return _say_amount(r, found, high, saying)
-    if _is_code(low, high):
+    if falls(low, high):
         return spell(text, saying, False)
     first = _say_value(low, r.s[found.start : low.end], saying)
     last = _say_value(high, r.s[low.end : found.end], saying)
@@ -79,12 +80,6 @@ def _say_amounts(r: NumberReader, found: NumberMatch, high: Amount, saying: Sayi
     joint = _JOINT.match(r.s, low.end) if low.end < found.end else None
     unit = _say_unit(high, text, saying, False)
     return None if unit is None else f"{first} {joint[1] if joint is not None else saying.to} {last}{unit}"
-
-
-def _is_code(low: Amount, high: Amount) -> bool:
-    """Tell whether a range falls from its first end to its last, so that it is the number of an account."""
-    values = low.values[0], high.values[0]
-    return low.sort is Sort.BARE and all(map(str.isdecimal, values)) and int(values[0]) > int(values[1])
 
 
 def _say_amount(r: NumberReader, found: NumberMatch, amount: Amount, saying: Saying) -> str | None:

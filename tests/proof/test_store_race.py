@@ -137,7 +137,7 @@ def test_killed_at_any_moment_every_call_is_in_a_legal_status(tmp_path: Path) ->
     for number in range(KILLS):
         with process(store_race.liver, tmp_path, f"p{number}") as (killed, pipe):
             assert told(pipe) == ("open", "", "")
-            # On a busy machine the first turn takes longer than the time until the kill, and the first call long.
+            # A busy machine may need longer than the time until the kill: the first process has run a call before it.
             while number == 0 and not any(id.endswith(".1") and known[id] == "done" for id in known):
                 assert pipe.poll(20)
                 _, id, status = pipe.recv()
